@@ -1,0 +1,1 @@
+//! The macros of `hpd-agent`. Use them through that crate.

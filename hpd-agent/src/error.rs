@@ -1,0 +1,34 @@
+//! The conventions that all errors of this crate follow, and the errors of no module in particular.
+//!
+//! One enum per module that a caller can act on, marked `#[non_exhaustive]`; the name of the failing thing is in the
+//! message; `code()` is stable across versions, for programs that look at errors.
+
+/// A text that is not a legal identifier.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("`{text}` is not a legal {kind}: expected {rule}")]
+#[non_exhaustive]
+pub struct IdError {
+    /// Which kind of identifier was expected, for example `agent id`.
+    pub kind: &'static str,
+    /// The refused text.
+    pub text: String,
+    /// The rule that it breaks.
+    pub rule: &'static str,
+}
+
+impl IdError {
+    /// The stable code of this error: `invalid_id`.
+    #[must_use]
+    pub const fn code(&self) -> &'static str {
+        "invalid_id"
+    }
+}
+
+impl From<std::convert::Infallible> for IdError {
+    fn from(never: std::convert::Infallible) -> Self {
+        match never {}
+    }
+}
+
+/// Any error of a caller's own code. `anyhow::Error`, `String`, `&str` and every standard error convert into it.
+pub type BoxError = Box<dyn std::error::Error + Send + Sync>;

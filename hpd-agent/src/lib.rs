@@ -1,0 +1,6 @@
+//! hpd
+pub mod chat;
+pub mod error;
+pub mod history;
+pub mod id;
+pub mod message;

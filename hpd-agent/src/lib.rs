@@ -1,6 +1,27 @@
 //! hpd
+extern crate self as hpd_agent;
+
 pub mod chat;
+pub mod compaction;
+pub mod declare;
 pub mod error;
+pub mod event;
 pub mod history;
 pub mod id;
 pub mod message;
+
+pub use hpd_agent_macros::{ai_function, subagent, tool_harness};
+
+/// What an application needs to declare and to run agents.
+pub mod prelude {
+    pub use crate::{
+        ai_function,
+        compaction::ForkCompaction,
+        declare::{
+            AgentConfig, AgentInvocationModePolicy, AgentRunConfig, Cancellation, FunctionContext, HarnessContext,
+            RunConfigGroup, SubAgent, SubAgentAvailability, SubAgentContextPolicy, SubAgentLifecycle,
+            SubAgentRunConfig, ToolError,
+        },
+        subagent, tool_harness,
+    };
+}

@@ -312,6 +312,16 @@ impl ToolOutput {
         }
     }
 
+    /// Any value that serializes: a string is rendered as its content, everything else as compact JSON.
+    pub(crate) fn serialize_value<T: Serialize>(value: &T) -> Result<Self, serde_json::Error> {
+        let json = serde_json::to_string(value)?;
+        if json.starts_with('"') {
+            return serde_json::from_str::<String>(&json).map(Self::new);
+        }
+        let json: Arc<str> = json.into();
+        Ok(Self { text: Arc::clone(&json), json: Some(json), is_error: false })
+    }
+
     /// A structured result with a text of its own for the model.
     #[must_use]
     pub fn rendered(value: &Value, text: impl Into<Arc<str>>) -> Self {

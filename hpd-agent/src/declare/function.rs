@@ -1,0 +1,346 @@
+//! What an `#[ai_function]` takes and gives: parameters by type, results by type.
+
+use std::{borrow::Cow, fmt, sync::Arc};
+
+use schemars::{JsonSchema, SchemaGenerator};
+use serde::{Serialize, de::DeserializeOwned};
+use serde_json::value::RawValue;
+
+use super::{Cancellation, FunctionContext};
+use crate::{error::BoxError, message::ToolOutput};
+
+/// An error that the model is shown word for word.
+///
+/// Any error that a function returns becomes model-visible by its `Display` text; this type is for functions that want
+/// to say something to the model without having an error type of their own.
+///
+/// ```
+/// # use hpd_agent::declare::ToolError;
+/// fn find(city: &str) -> Result<f64, ToolError> {
+///     Err(ToolError::new(format!("There is no city `{city}`. Ask for a city in Europe.")))
+/// }
+/// assert!(find("Atlantis").is_err());
+/// ```
+#[derive(Debug)]
+pub struct ToolError {
+    text: Arc<str>,
+}
+
+impl ToolError {
+    /// An error with this text: a sentence that says what is wrong and what to do.
+    #[must_use]
+    pub fn new(text: impl Into<Arc<str>>) -> Self {
+        Self { text: text.into() }
+    }
+
+    /// The text of any error; a `ToolError` inside of a box stays itself.
+    pub(crate) fn from_boxed(error: BoxError) -> Self {
+        match error.downcast::<Self>() {
+            Ok(own) => *own,
+            Err(other) => Self::new(sentence(other.as_ref())),
+        }
+    }
+}
+
+/// The text of an error with its causes, each said once.
+pub(crate) fn sentence(error: &dyn std::error::Error) -> String {
+    let mut text = error.to_string();
+    let mut cause = error.source();
+    while let Some(inner) = cause {
+        let inner_text = inner.to_string();
+        if !text.contains(&inner_text) {
+            text.push_str(": ");
+            text.push_str(&inner_text);
+        }
+        cause = inner.source();
+    }
+    text
+}
+
+impl fmt::Display for ToolError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.text)
+    }
+}
+
+impl std::error::Error for ToolError {}
+
+impl From<ToolError> for ToolOutput {
+    fn from(error: ToolError) -> Self {
+        ToolOutput::error(error.text)
+    }
+}
+
+/// One parameter of a function, as its descriptor has it.
+#[doc(hidden)]
+#[derive(Debug, Clone, Copy)]
+pub struct ParamInfo {
+    pub name: &'static str,
+    pub doc: Option<&'static str>,
+    /// Whether the model gives it.
+    pub in_schema: bool,
+    pub schema: fn(&mut SchemaGenerator) -> schemars::Schema,
+    /// Whether the model may leave it out.
+    pub optional: fn() -> bool,
+}
+
+impl ParamInfo {
+    /// The descriptor of a parameter of type `T`.
+    #[must_use]
+    pub const fn of<T: ToolParam<'static>>(name: &'static str, doc: Option<&'static str>) -> Self {
+        Self { name, doc, in_schema: T::IN_SCHEMA, schema: T::schema, optional: T::optional }
+    }
+}
+
+/// A type that can be a parameter of an [`#[ai_function]`](crate::ai_function).
+///
+/// An argument of the model is any type with `serde::Deserialize` and `schemars::JsonSchema`. It is optional if it
+/// accepts `null`, as `Option` does. From the runtime come `&FunctionContext` and [`Cancellation`].
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` cannot be a parameter of an #[ai_function]",
+    label = "needs `serde::Deserialize` and `schemars::JsonSchema`",
+    note = "derive both on your type, or take `&FunctionContext` or `Cancellation` from the runtime"
+)]
+pub trait ToolParam<'c>: Sized {
+    #[doc(hidden)]
+    const IN_SCHEMA: bool;
+    #[doc(hidden)]
+    fn schema(generator: &mut SchemaGenerator) -> schemars::Schema;
+    #[doc(hidden)]
+    fn optional() -> bool;
+    #[doc(hidden)]
+    fn take(arguments: &Arguments<'_>, context: &'c FunctionContext, name: &str) -> Result<Self, ToolError>;
+}
+
+impl<T: DeserializeOwned + JsonSchema> ToolParam<'_> for T {
+    const IN_SCHEMA: bool = true;
+
+    fn schema(generator: &mut SchemaGenerator) -> schemars::Schema {
+        generator.subschema_for::<T>()
+    }
+
+    fn optional() -> bool {
+        serde_json::from_str::<T>("null").is_ok()
+    }
+
+    fn take(arguments: &Arguments<'_>, _: &FunctionContext, name: &str) -> Result<T, ToolError> {
+        arguments.take(name)
+    }
+}
+
+impl<'c> ToolParam<'c> for &'c FunctionContext {
+    const IN_SCHEMA: bool = false;
+
+    fn schema(_: &mut SchemaGenerator) -> schemars::Schema {
+        schemars::Schema::default()
+    }
+
+    fn optional() -> bool {
+        true
+    }
+
+    fn take(_: &Arguments<'_>, context: &'c FunctionContext, _: &str) -> Result<Self, ToolError> {
+        Ok(context)
+    }
+}
+
+impl ToolParam<'_> for Cancellation {
+    const IN_SCHEMA: bool = false;
+
+    fn schema(_: &mut SchemaGenerator) -> schemars::Schema {
+        schemars::Schema::default()
+    }
+
+    fn optional() -> bool {
+        true
+    }
+
+    fn take(_: &Arguments<'_>, context: &FunctionContext, _: &str) -> Result<Self, ToolError> {
+        Ok(context.cancellation().clone())
+    }
+}
+
+/// The arguments of one call: the members of a JSON object, not yet deserialized.
+#[doc(hidden)]
+#[derive(Debug)]
+pub struct Arguments<'a> {
+    /// In the order of the text. Few enough that a scan beats a map.
+    members: Vec<(Cow<'a, str>, &'a RawValue)>,
+}
+
+impl<'a> Arguments<'a> {
+    /// Reads a JSON object and refuses what none of `legal` names.
+    pub fn parse(text: &'a str, legal: &[&str]) -> Result<Self, ToolError> {
+        let arguments: Self = serde_json::from_str(if text.trim().is_empty() { "{}" } else { text })
+            .map_err(|error| ToolError::new(format!("The arguments are not a valid JSON object: {error}.")))?;
+        for (name, _) in &arguments.members {
+            if !legal.contains(&&**name) {
+                return Err(unknown_argument(name, legal));
+            }
+        }
+        Ok(arguments)
+    }
+
+    /// The text of a member; `None` if it is absent or null. Of members with one name the last one counts.
+    pub(crate) fn get(&self, name: &str) -> Option<&'a str> {
+        let (_, value) = self.members.iter().rev().find(|(member, _)| member == name)?;
+        Some(value.get()).filter(|text| *text != "null")
+    }
+
+    fn take<T: DeserializeOwned>(&self, name: &str) -> Result<T, ToolError> {
+        let text = self.get(name);
+        serde_json::from_str(text.unwrap_or("null")).map_err(|error| match text {
+            Some(_) => ToolError::new(format!("The argument `{name}` is wrong: {error}.")),
+            None => ToolError::new(format!("The argument `{name}` is missing.")),
+        })
+    }
+}
+
+fn unknown_argument(name: &str, legal: &[&str]) -> ToolError {
+    let legal = match legal {
+        [] => "this tool takes none".to_owned(),
+        names => format!("legal are {}", names.iter().map(|n| format!("`{n}`")).collect::<Vec<_>>().join(", ")),
+    };
+    ToolError::new(format!("There is no argument `{name}`; {legal}."))
+}
+
+impl<'de> serde::Deserialize<'de> for Arguments<'de> {
+    fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct Members;
+        impl<'de> serde::de::Visitor<'de> for Members {
+            type Value = Arguments<'de>;
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("a JSON object")
+            }
+            fn visit_map<A: serde::de::MapAccess<'de>>(self, mut map: A) -> Result<Self::Value, A::Error> {
+                let mut members = Vec::with_capacity(2);
+                while let Some(Key(key)) = map.next_key()? {
+                    members.push((key, map.next_value()?));
+                }
+                Ok(Arguments { members })
+            }
+        }
+        deserializer.deserialize_map(Members)
+    }
+}
+
+/// A key, borrowed unless it has escapes in it.
+struct Key<'a>(Cow<'a, str>);
+
+impl<'de> serde::Deserialize<'de> for Key<'de> {
+    fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct Text;
+        impl<'de> serde::de::Visitor<'de> for Text {
+            type Value = Key<'de>;
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("a string")
+            }
+            fn visit_borrowed_str<E>(self, text: &'de str) -> Result<Self::Value, E> {
+                Ok(Key(Cow::Borrowed(text)))
+            }
+            fn visit_str<E>(self, text: &str) -> Result<Self::Value, E> {
+                Ok(Key(Cow::Owned(text.to_owned())))
+            }
+        }
+        deserializer.deserialize_str(Text)
+    }
+}
+
+/// What a function returned, on its way to a tool result. A `Result` takes the inherent method, every other value the
+/// trait: `Result` is itself `Serialize`, so one blanket implementation could not tell them apart.
+#[doc(hidden)]
+#[derive(Debug)]
+pub struct Output<T>(pub T);
+
+impl<T, E> Output<Result<T, E>> {
+    /// The bounds stand on the method: on the block, a wrong error type would silently take the other path.
+    pub fn into_tool_result(self) -> Result<ToolOutput, ToolError>
+    where
+        T: IntoToolOutput,
+        E: Into<BoxError>,
+    {
+        match self.0 {
+            Ok(value) => value.into_tool_output(),
+            Err(error) => Err(ToolError::from_boxed(error.into())),
+        }
+    }
+}
+
+#[doc(hidden)]
+pub trait PlainOutput {
+    fn into_tool_result(self) -> Result<ToolOutput, ToolError>;
+}
+
+impl<T: IntoToolOutput> PlainOutput for Output<T> {
+    fn into_tool_result(self) -> Result<ToolOutput, ToolError> {
+        self.0.into_tool_output()
+    }
+}
+
+/// What an [`#[ai_function]`](crate::ai_function) may return: anything that serializes, or a `Result` of it with any
+/// error.
+#[diagnostic::on_unimplemented(
+    message = "an #[ai_function] cannot return `{Self}`",
+    label = "needs `serde::Serialize`"
+)]
+pub trait IntoToolOutput {
+    #[doc(hidden)]
+    fn into_tool_output(self) -> Result<ToolOutput, ToolError>;
+}
+
+impl<T: Serialize> IntoToolOutput for T {
+    fn into_tool_output(self) -> Result<ToolOutput, ToolError> {
+        ToolOutput::serialize_value(&self)
+            .map_err(|error| ToolError::new(format!("The result could not be written as JSON: {error}.")))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn arguments_refuse_what_is_not_legal_and_say_what_is() {
+        for (text, expected) in [
+            ("{", "not a valid JSON object"),
+            ("[1]", "a JSON object"),
+            ("\"x\"", "a JSON object"),
+            (r#"{"b":1}"#, "no argument `b`; legal are `a`"),
+        ] {
+            let error = Arguments::parse(text, &["a"]).unwrap_err().to_string();
+            assert!(error.contains(expected), "{text}: {error}");
+        }
+        assert!(Arguments::parse(r#"{"b":1}"#, &[]).unwrap_err().to_string().contains("takes none"));
+    }
+
+    #[test]
+    fn an_absent_argument_and_null_are_the_same() {
+        for text in ["", "{}", r#"{"a":null}"#] {
+            let arguments = Arguments::parse(text, &["a"]).unwrap();
+            assert_eq!(arguments.take::<Option<u32>>("a").unwrap(), None);
+            assert!(arguments.take::<u32>("a").unwrap_err().to_string().contains("`a` is missing"));
+        }
+        let arguments = Arguments::parse(r#"{"a":"x"}"#, &["a"]).unwrap();
+        assert!(arguments.take::<u32>("a").unwrap_err().to_string().contains("`a` is wrong"));
+        let escaped = Arguments::parse(r#"{"\u0061":7}"#, &["a"]).unwrap();
+        assert_eq!(escaped.take::<u32>("a").unwrap(), 7);
+    }
+
+    #[test]
+    fn the_type_decides_whether_an_argument_is_optional() {
+        assert!(<Option<String> as ToolParam<'_>>::optional());
+        assert!(!<String as ToolParam<'_>>::optional());
+    }
+
+    #[test]
+    fn results_and_values_become_tool_results() {
+        let ok: Result<u32, std::io::Error> = Ok(1);
+        assert_eq!(Output(ok).into_tool_result().unwrap().text(), "1");
+        let err: Result<u32, String> = Err("no".into());
+        assert_eq!(Output(err).into_tool_result().unwrap_err().to_string(), "no");
+        let own: Result<u32, ToolError> = Err(ToolError::new("own"));
+        assert_eq!(Output(own).into_tool_result().unwrap_err().to_string(), "own");
+        assert_eq!(Output("text").into_tool_result().unwrap().text(), "text");
+        assert_eq!(Output(()).into_tool_result().unwrap().text(), "null");
+    }
+}

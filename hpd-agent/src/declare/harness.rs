@@ -1,0 +1,302 @@
+//! The static table that a harness type is declared by, and the object-safe view of it.
+
+use std::{any::TypeId, fmt, panic::Location, sync::Arc};
+
+use super::{
+    AgentConfig, AgentInvocationModePolicy, BackgroundNotification, FunctionContext, Metadata, ParamInfo, SubAgent,
+    SubAgentAvailability, SubAgentContextPolicy, SubAgentLifecycle, ToolError,
+};
+use crate::{chat::BoxFuture, compaction::ForkCompaction, error::BoxError, id::AgentId, message::ToolOutput};
+
+/// A type whose methods are tools: functions and subagents.
+///
+/// Implemented by [`#[tool_harness]`](crate::tool_harness) only, on an inherent `impl` block; there is one such block
+/// per type. A [`DynamicHarness`](crate::tool) is the counterpart for tools that are known at run time only.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` is not a tool harness",
+    label = "needs `#[tool_harness]` on an `impl {Self}` block"
+)]
+pub trait ToolHarness: Sized + Send + Sync + 'static {
+    #[doc(hidden)]
+    const HARNESS: HarnessTable<Self>;
+    /// How an instance is made where none was given: `T::default` if the type has it.
+    #[doc(hidden)]
+    const DEFAULT: Option<fn() -> Self>;
+}
+
+/// The table behind a [`ToolHarness`].
+#[doc(hidden)]
+#[derive(Debug)]
+pub struct HarnessTable<H: 'static> {
+    pub name: &'static str,
+    pub module: &'static str,
+    pub package: &'static str,
+    pub location: &'static Location<'static>,
+    pub entries: &'static [Entry<H>],
+}
+
+/// One method of a harness.
+#[doc(hidden)]
+pub struct Entry<H: 'static> {
+    pub info: CapabilityInfo,
+    pub action: Action<H>,
+}
+
+impl<H> fmt::Debug for Entry<H> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Entry").field("info", &self.info).finish_non_exhaustive()
+    }
+}
+
+/// What is known about a capability before any of its code has run.
+#[doc(hidden)]
+#[derive(Debug)]
+pub struct CapabilityInfo {
+    /// The method's name, without `r#`.
+    pub method: &'static str,
+    /// The explicit `name = "…"`.
+    pub name: Option<&'static str>,
+    /// The explicit `description = "…"`.
+    pub description: Option<&'static str>,
+    /// The doc comment.
+    pub doc: Option<&'static str>,
+    pub location: &'static Location<'static>,
+    pub kind: CapabilityKind,
+}
+
+#[doc(hidden)]
+#[derive(Debug)]
+pub enum CapabilityKind {
+    Function(FunctionInfo),
+    SubAgent(SubAgentInfo),
+}
+
+/// What `#[ai_function]` says.
+#[doc(hidden)]
+#[derive(Debug)]
+pub struct FunctionInfo {
+    pub params: &'static [ParamInfo],
+    pub requires_permission: bool,
+    pub exclusive: bool,
+}
+
+/// What `#[subagent]` says; `None` where it says nothing.
+#[doc(hidden)]
+#[derive(Debug)]
+pub struct SubAgentInfo {
+    pub agent_id: Option<&'static str>,
+    pub context: Option<SubAgentContextPolicy>,
+    pub invocation_mode: Option<AgentInvocationModePolicy>,
+    pub availability: Option<SubAgentAvailability>,
+    pub lifecycle: Option<SubAgentLifecycle>,
+    pub fork_compaction: Option<ForkCompaction>,
+    pub background_notification: Option<BackgroundNotification>,
+    pub tool_harnesses: &'static [HarnessRef],
+    pub metadata: Option<fn() -> Metadata>,
+}
+
+/// The code behind a capability.
+#[doc(hidden)]
+pub enum Action<H: 'static> {
+    Function(for<'h> fn(&'h H, &'h str, &'h FunctionContext) -> BoxFuture<'h, Result<ToolOutput, ToolError>>),
+    SubAgent(for<'h> fn(&'h H, &'h HarnessContext) -> BoxFuture<'h, Result<SubAgent, BoxError>>),
+}
+
+impl<H> Clone for Action<H> {
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+impl<H> Copy for Action<H> {}
+
+/// What a `#[subagent]` method may ask about the agent that is being built.
+///
+/// ```
+/// # use hpd_agent::prelude::*;
+/// #[derive(Default)]
+/// struct Tools;
+///
+/// #[tool_harness]
+/// impl Tools {
+///     /// Reviews a draft.
+///     #[subagent(agent_id = "reviewer")]
+///     fn reviewer(&self, context: &HarnessContext) -> AgentConfig {
+///         AgentConfig::new(format!("Reviewer of {}", context.agent_name()))
+///     }
+/// }
+/// ```
+#[derive(Debug)]
+pub struct HarnessContext {
+    agent_id: AgentId,
+    agent_name: Arc<str>,
+}
+
+impl HarnessContext {
+    pub(crate) fn new(agent_id: AgentId, agent_name: Arc<str>) -> Self {
+        Self { agent_id, agent_name }
+    }
+
+    /// The id of the root agent that is being built.
+    #[must_use]
+    pub fn agent_id(&self) -> &AgentId {
+        &self.agent_id
+    }
+
+    /// The name of the root agent that is being built.
+    #[must_use]
+    pub fn agent_name(&self) -> &str {
+        &self.agent_name
+    }
+}
+
+/// A harness type, named in a declaration.
+#[derive(Clone, Copy)]
+pub struct HarnessRef {
+    type_id: fn() -> TypeId,
+    name: &'static str,
+    type_name: fn() -> &'static str,
+    make: fn() -> Option<Arc<dyn ErasedHarness>>,
+}
+
+impl HarnessRef {
+    /// The harness type `T`.
+    #[must_use]
+    pub const fn of<T: ToolHarness>() -> Self {
+        fn make<T: ToolHarness>() -> Option<Arc<dyn ErasedHarness>> {
+            T::DEFAULT.map(|make| Arc::new(make()) as Arc<dyn ErasedHarness>)
+        }
+        Self { type_id: TypeId::of::<T>, name: T::HARNESS.name, type_name: std::any::type_name::<T>, make: make::<T> }
+    }
+
+    /// The name under which the harness is declared.
+    #[must_use]
+    pub const fn name(&self) -> &'static str {
+        self.name
+    }
+
+    pub(crate) fn type_id(&self) -> TypeId {
+        (self.type_id)()
+    }
+
+    pub(crate) fn type_name(&self) -> &'static str {
+        (self.type_name)()
+    }
+
+    /// A new instance, if the type can make one by itself.
+    pub(crate) fn make(&self) -> Option<Arc<dyn ErasedHarness>> {
+        (self.make)()
+    }
+}
+
+impl fmt::Debug for HarnessRef {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.type_name())
+    }
+}
+
+/// A harness without its type: what the runtime works with. Implemented for every [`ToolHarness`].
+#[doc(hidden)]
+pub trait ErasedHarness: Send + Sync + 'static {
+    /// The declared name.
+    fn name(&self) -> &str;
+    /// The package and the name: the owner of its definitions.
+    fn package(&self) -> &str;
+    fn type_id(&self) -> TypeId;
+    fn len(&self) -> usize;
+    fn info(&self, index: usize) -> Option<&CapabilityInfo>;
+    fn define<'h>(
+        &'h self,
+        index: usize,
+        context: &'h HarnessContext,
+    ) -> Option<BoxFuture<'h, Result<SubAgent, BoxError>>>;
+    fn call<'h>(
+        &'h self,
+        index: usize,
+        arguments: &'h str,
+        context: &'h FunctionContext,
+    ) -> Option<BoxFuture<'h, Result<ToolOutput, ToolError>>>;
+}
+
+impl<H: ToolHarness> ErasedHarness for H {
+    fn name(&self) -> &str {
+        H::HARNESS.name
+    }
+
+    fn package(&self) -> &str {
+        H::HARNESS.package
+    }
+
+    fn type_id(&self) -> TypeId {
+        TypeId::of::<H>()
+    }
+
+    fn len(&self) -> usize {
+        H::HARNESS.entries.len()
+    }
+
+    fn info(&self, index: usize) -> Option<&CapabilityInfo> {
+        H::HARNESS.entries.get(index).map(|entry| &entry.info)
+    }
+
+    fn define<'h>(
+        &'h self,
+        index: usize,
+        context: &'h HarnessContext,
+    ) -> Option<BoxFuture<'h, Result<SubAgent, BoxError>>> {
+        match H::HARNESS.entries.get(index)?.action {
+            Action::SubAgent(define) => Some(define(self, context)),
+            Action::Function(_) => None,
+        }
+    }
+
+    fn call<'h>(
+        &'h self,
+        index: usize,
+        arguments: &'h str,
+        context: &'h FunctionContext,
+    ) -> Option<BoxFuture<'h, Result<ToolOutput, ToolError>>> {
+        match H::HARNESS.entries.get(index)?.action {
+            Action::Function(call) => Some(call(self, arguments, context)),
+            Action::SubAgent(_) => None,
+        }
+    }
+}
+
+/// What a `#[subagent]` method may return: an [`AgentConfig`], a [`SubAgent`], or a `Result` of either.
+#[diagnostic::on_unimplemented(
+    message = "a #[subagent] method cannot return `{Self}`",
+    label = "expected `AgentConfig`, `SubAgent`, or a `Result` of either"
+)]
+pub trait IntoSubAgent {
+    #[doc(hidden)]
+    fn into_sub_agent(self, agent_id: Option<&'static str>) -> Result<SubAgent, BoxError>;
+}
+
+impl IntoSubAgent for AgentConfig {
+    fn into_sub_agent(self, agent_id: Option<&'static str>) -> Result<SubAgent, BoxError> {
+        // Without an id the macro demands `IntoIdentifiedSubAgent`, which this type is not.
+        Ok(SubAgent::from_config(agent_id.unwrap_or_default(), self))
+    }
+}
+
+impl IntoSubAgent for SubAgent {
+    fn into_sub_agent(self, _: Option<&'static str>) -> Result<SubAgent, BoxError> {
+        Ok(self)
+    }
+}
+
+impl<T: IntoSubAgent, E: Into<BoxError>> IntoSubAgent for Result<T, E> {
+    fn into_sub_agent(self, agent_id: Option<&'static str>) -> Result<SubAgent, BoxError> {
+        self.map_err(Into::into)?.into_sub_agent(agent_id)
+    }
+}
+
+/// What a `#[subagent]` method without `agent_id` may return: a [`SubAgent`] or a `Result` of one.
+#[diagnostic::on_unimplemented(
+    message = "`#[subagent]` needs `agent_id = \"…\"` here",
+    label = "`{Self}` carries no agent id"
+)]
+pub trait IntoIdentifiedSubAgent: IntoSubAgent {}
+
+impl IntoIdentifiedSubAgent for SubAgent {}
+impl<T: IntoIdentifiedSubAgent, E: Into<BoxError>> IntoIdentifiedSubAgent for Result<T, E> {}

@@ -1,0 +1,31 @@
+//! The plain data that declarations are made of, and the traits by which an authored harness meets the runtime.
+
+mod config;
+mod context;
+mod function;
+mod harness;
+mod policy;
+mod run_config;
+mod sub_agent;
+
+pub use self::{
+    config::{
+        AgentConfig, DEFAULT_MAX_ITERATIONS, DEFAULT_MAX_PARALLEL_TOOL_CALLS, DEFAULT_MAX_SUB_AGENT_DEPTH,
+        PromptSection,
+    },
+    context::{Cancellation, EmitError, FunctionContext},
+    function::{IntoToolOutput, ToolError, ToolParam},
+    harness::{HarnessContext, HarnessRef, IntoIdentifiedSubAgent, IntoSubAgent, ToolHarness},
+    policy::{
+        AgentInvocationModePolicy, BackgroundNotification, InvocationMode, ResolvedContext, SubAgentAvailability,
+        SubAgentContextPolicy, SubAgentLifecycle,
+    },
+    run_config::{AgentRunConfig, AgentRunConfigPatch, RunConfigGroup, SubAgentRunConfig},
+    sub_agent::{Metadata, SubAgent, SubAgentSource},
+};
+pub(crate) use self::{context::FunctionHost, function::sentence, sub_agent::SubAgentPolicies};
+#[doc(hidden)]
+pub use self::{
+    function::{Arguments, Output, ParamInfo, PlainOutput},
+    harness::{Action, CapabilityInfo, CapabilityKind, Entry, ErasedHarness, FunctionInfo, HarnessTable, SubAgentInfo},
+};

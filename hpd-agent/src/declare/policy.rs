@@ -1,0 +1,220 @@
+//! The policies of a subagent declaration: plain data, usable in constant expressions.
+
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+
+/// How a child's conversation begins.
+///
+/// In an attribute the variants are in scope: `#[subagent(context = ModelChoice)]`.
+///
+/// ```
+/// # use hpd_agent::declare::SubAgentContextPolicy;
+/// assert_eq!(SubAgentContextPolicy::default(), SubAgentContextPolicy::Fork);
+/// ```
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize, Deserialize)]
+pub enum SubAgentContextPolicy {
+    /// In the parent's session, after all that the parent's thread held when the delegating message was written.
+    #[default]
+    Fork,
+    /// In the parent's session, with nothing before the input.
+    Fresh,
+    /// In a session of its own, with nothing before the input.
+    Isolated,
+    /// The model chooses between fork and fresh; fresh if it says nothing.
+    ModelChoice,
+}
+
+impl SubAgentContextPolicy {
+    /// Whether the model chooses.
+    #[must_use]
+    pub const fn is_model_choice(self) -> bool {
+        matches!(self, Self::ModelChoice)
+    }
+}
+
+/// Which context a call really got: a policy without the choice.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub enum ResolvedContext {
+    /// Forked from the parent's thread.
+    Fork,
+    /// Empty, in the parent's session.
+    Fresh,
+    /// Empty, in a session of its own.
+    Isolated,
+}
+
+impl ResolvedContext {
+    /// The name in events and metadata: `Fork`, `Fresh` or `Isolated`.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Fork => "Fork",
+            Self::Fresh => "Fresh",
+            Self::Isolated => "Isolated",
+        }
+    }
+}
+
+/// Whether the parent waits for a child.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize, Deserialize)]
+pub enum AgentInvocationModePolicy {
+    /// It waits; the tool result is the child's text.
+    #[default]
+    SynchronousOnly,
+    /// It does not wait; the tool result is a receipt.
+    BackgroundOnly,
+    /// The model chooses; synchronous if it says nothing.
+    ModelChoice,
+}
+
+impl AgentInvocationModePolicy {
+    /// Whether the model chooses.
+    #[must_use]
+    pub const fn is_model_choice(self) -> bool {
+        matches!(self, Self::ModelChoice)
+    }
+}
+
+/// In which mode a call really ran.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum InvocationMode {
+    /// The parent waited.
+    #[default]
+    #[serde(alias = "Synchronous")]
+    Synchronous,
+    /// The parent went on.
+    #[serde(alias = "Background")]
+    Background,
+}
+
+impl InvocationMode {
+    /// The name in events and schemas: `synchronous` or `background`.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Synchronous => "synchronous",
+            Self::Background => "background",
+        }
+    }
+}
+
+/// From which depths an agent may call a subagent tool. The root agent has depth 0, its children depth 1.
+///
+/// The agent's `max_sub_agent_depth` holds besides: this can only be stricter.
+///
+/// ```
+/// # use hpd_agent::declare::SubAgentAvailability;
+/// assert!(SubAgentAvailability::default().allows_invocation_from(0));
+/// assert!(!SubAgentAvailability::ROOT_ONLY.allows_invocation_from(1));
+/// assert!(SubAgentAvailability::through_depth(2).allows_invocation_from(1));
+/// assert!(SubAgentAvailability::ANY_ALLOWED_DEPTH.allows_invocation_from(40));
+/// ```
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct SubAgentAvailability(u32);
+
+impl SubAgentAvailability {
+    /// Only the root agent may call it: what keeps a harness that a child carries too from calling itself.
+    pub const ROOT_ONLY: Self = Self(1);
+    /// Every agent may call it whose children stay within `max_sub_agent_depth`.
+    pub const ANY_ALLOWED_DEPTH: Self = Self(u32::MAX);
+
+    /// Agents at depths below `depth` may call it, so that the deepest child is at `depth`.
+    ///
+    /// `depth` is at least 1: 0 would make a tool that nobody can call, and is refused when the declaration is
+    /// compiled or, for a value made at run time, when the agent is built.
+    #[must_use]
+    pub const fn through_depth(depth: u32) -> Self {
+        Self(depth)
+    }
+
+    /// Whether an agent at `depth` may call the tool.
+    #[must_use]
+    pub const fn allows_invocation_from(self, depth: u32) -> bool {
+        depth < self.0
+    }
+
+    /// The depth of the deepest child that this allows; `None` without a bound of its own.
+    #[must_use]
+    pub const fn deepest_child(self) -> Option<u32> {
+        if self.0 == u32::MAX { None } else { Some(self.0) }
+    }
+
+    /// Whether anybody can call the tool at all.
+    pub(crate) const fn is_callable(self) -> bool {
+        self.0 > 0
+    }
+}
+
+impl Default for SubAgentAvailability {
+    fn default() -> Self {
+        Self::ROOT_ONLY
+    }
+}
+
+/// What becomes of a child when its first answer is there.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize, Deserialize)]
+pub enum SubAgentLifecycle {
+    /// Its work is done. Its conversation stays and can be continued by its session and thread.
+    #[default]
+    OneShot,
+    /// It stays and can be spoken to by its parent.
+    Continuable,
+}
+
+/// When a background child's end is told to its parent.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "kind", rename_all = "snake_case")]
+#[non_exhaustive]
+pub enum BackgroundNotification {
+    /// Never.
+    None,
+    /// When it has ended in one of these ways.
+    OnFinalState {
+        /// Tell of an answer.
+        completed: bool,
+        /// Tell of a failure.
+        faulted: bool,
+        /// Tell of a cancellation.
+        cancelled: bool,
+    },
+    /// As a named strategy decides.
+    Strategy {
+        /// The strategy's name.
+        name: String,
+        /// What the strategy is given.
+        #[serde(default, skip_serializing_if = "Map::is_empty")]
+        parameters: Map<String, Value>,
+        /// What holds if there is no strategy of this name.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        fallback: Option<Box<BackgroundNotification>>,
+    },
+}
+
+impl Default for BackgroundNotification {
+    fn default() -> Self {
+        Self::OnFinalState { completed: true, faulted: true, cancelled: false }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn root_only_is_through_depth_one() {
+        assert_eq!(SubAgentAvailability::ROOT_ONLY, SubAgentAvailability::through_depth(1));
+        assert!(!SubAgentAvailability::through_depth(0).is_callable());
+        assert_eq!(SubAgentAvailability::through_depth(3).deepest_child(), Some(3));
+        assert_eq!(SubAgentAvailability::ANY_ALLOWED_DEPTH.deepest_child(), None);
+    }
+
+    #[test]
+    fn modes_are_written_in_lower_case_and_read_in_both() {
+        assert_eq!(serde_json::to_string(&InvocationMode::Background).unwrap(), "\"background\"");
+        for text in ["\"background\"", "\"Background\""] {
+            assert_eq!(serde_json::from_str::<InvocationMode>(text).unwrap(), InvocationMode::Background);
+        }
+    }
+}

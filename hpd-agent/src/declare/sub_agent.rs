@@ -1,0 +1,226 @@
+//! The declaration of one subagent as a value.
+
+use std::sync::Arc;
+
+use serde_json::{Map, Value};
+
+use super::{
+    AgentConfig, AgentInvocationModePolicy, BackgroundNotification, HarnessRef, SubAgentAvailability,
+    SubAgentContextPolicy, SubAgentLifecycle, SubAgentRunConfig, ToolHarness,
+};
+use crate::compaction::ForkCompaction;
+
+/// Values that an author gives to a child's thread; keys that the runtime owns are refused.
+pub type Metadata = Map<String, Value>;
+
+/// Where a child's definition comes from.
+#[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
+pub enum SubAgentSource {
+    /// It stands in the declaration.
+    Supplied(AgentConfig),
+    /// It is a snapshot of the parent's.
+    Parent,
+    /// It is loaded from the agent store.
+    Stored,
+}
+
+impl SubAgentSource {
+    /// The name in thread metadata (`subAgentSourceKind`).
+    #[must_use]
+    pub const fn kind(&self) -> &'static str {
+        match self {
+            Self::Supplied(_) => "SuppliedAgentConfiguration",
+            Self::Parent => "ParentAgentConfiguration",
+            Self::Stored => "StoredAgentConfiguration",
+        }
+    }
+}
+
+/// One subagent: a child agent that its parent sees as a tool.
+///
+/// A value is complete in itself; a [`#[subagent]`](crate::subagent) method that returns one lends it the method's
+/// name and doc comment where it says nothing. Nothing is checked here: what is wrong is reported when the agent is
+/// built, together with everything else that is wrong.
+///
+/// ```
+/// # use hpd_agent::declare::*;
+/// let researcher = SubAgent::from_config("specialist.researcher", AgentConfig::new("Researcher"))
+///     .with_name("researcher")
+///     .with_description("Researches a question using the approved search tools.")
+///     .with_context_policy(SubAgentContextPolicy::Fresh);
+/// assert_eq!(researcher.agent_id(), "specialist.researcher");
+/// ```
+#[derive(Debug, Clone)]
+pub struct SubAgent {
+    pub(crate) agent_id: Arc<str>,
+    pub(crate) source: SubAgentSource,
+    pub(crate) name: Option<Arc<str>>,
+    pub(crate) description: Option<Arc<str>>,
+    pub(crate) policies: SubAgentPolicies,
+    pub(crate) run_config: Option<Box<SubAgentRunConfig>>,
+    pub(crate) tool_harnesses: Vec<HarnessRef>,
+}
+
+/// What a declaration says about its policies; `None` where it says nothing.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct SubAgentPolicies {
+    pub(crate) context: Option<SubAgentContextPolicy>,
+    pub(crate) invocation_mode: Option<AgentInvocationModePolicy>,
+    pub(crate) availability: Option<SubAgentAvailability>,
+    pub(crate) lifecycle: Option<SubAgentLifecycle>,
+    pub(crate) fork_compaction: Option<Box<ForkCompaction>>,
+    pub(crate) background_notification: Option<Box<BackgroundNotification>>,
+    pub(crate) metadata: Metadata,
+}
+
+impl SubAgent {
+    fn new(agent_id: impl Into<Arc<str>>, source: SubAgentSource) -> Self {
+        Self {
+            agent_id: agent_id.into(),
+            source,
+            name: None,
+            description: None,
+            policies: SubAgentPolicies::default(),
+            run_config: None,
+            tool_harnesses: Vec::new(),
+        }
+    }
+
+    /// A specialist that is defined here.
+    #[must_use]
+    pub fn from_config(agent_id: impl Into<Arc<str>>, config: AgentConfig) -> Self {
+        Self::new(agent_id, SubAgentSource::Supplied(config))
+    }
+
+    /// A child with the parent's effective configuration.
+    #[must_use]
+    pub fn from_parent(agent_id: impl Into<Arc<str>>) -> Self {
+        Self::new(agent_id, SubAgentSource::Parent)
+    }
+
+    /// A child whose definition is in the agent store.
+    #[must_use]
+    pub fn from_agent_id(agent_id: impl Into<Arc<str>>) -> Self {
+        Self::new(agent_id, SubAgentSource::Stored)
+    }
+
+    /// The tool's name. Default: the method's.
+    #[must_use]
+    pub fn with_name(mut self, name: impl Into<Arc<str>>) -> Self {
+        self.name = Some(name.into());
+        self
+    }
+
+    /// What the tool does, for the parent's model. Default: the method's doc comment.
+    #[must_use]
+    pub fn with_description(mut self, description: impl Into<Arc<str>>) -> Self {
+        self.description = Some(description.into());
+        self
+    }
+
+    /// How the child's conversation begins. Default: fork.
+    #[must_use]
+    pub fn with_context_policy(mut self, policy: SubAgentContextPolicy) -> Self {
+        self.policies.context = Some(policy);
+        self
+    }
+
+    /// Whether the parent waits. Default: it does.
+    #[must_use]
+    pub fn with_invocation_mode(mut self, policy: AgentInvocationModePolicy) -> Self {
+        self.policies.invocation_mode = Some(policy);
+        self
+    }
+
+    /// From which depths the tool may be called. Default: from the root only.
+    #[must_use]
+    pub fn with_availability(mut self, availability: SubAgentAvailability) -> Self {
+        self.policies.availability = Some(availability);
+        self
+    }
+
+    /// What becomes of the child after its first answer. Default: one shot.
+    #[must_use]
+    pub fn with_lifecycle(mut self, lifecycle: SubAgentLifecycle) -> Self {
+        self.policies.lifecycle = Some(lifecycle);
+        self
+    }
+
+    /// What happens to a forked conversation before the child starts.
+    #[must_use]
+    pub fn with_fork_compaction(mut self, compaction: ForkCompaction) -> Self {
+        self.policies.fork_compaction = Some(Box::new(compaction));
+        self
+    }
+
+    /// When the end of a background child is told to the parent.
+    #[must_use]
+    pub fn with_background_notification(mut self, notification: BackgroundNotification) -> Self {
+        self.policies.background_notification = Some(Box::new(notification));
+        self
+    }
+
+    /// What the child takes over of the parent's run.
+    #[must_use]
+    pub fn with_run_config(mut self, run_config: SubAgentRunConfig) -> Self {
+        self.run_config = Some(Box::new(run_config));
+        self
+    }
+
+    /// One value of the child thread's metadata.
+    #[must_use]
+    pub fn with_metadata(mut self, key: impl Into<String>, value: impl Into<Value>) -> Self {
+        self.policies.metadata.insert(key.into(), value.into());
+        self
+    }
+
+    /// A harness that the child has. The parent does not see it.
+    #[must_use]
+    pub fn with_tool_harness<T: ToolHarness>(mut self) -> Self {
+        self.tool_harnesses.push(HarnessRef::of::<T>());
+        self
+    }
+
+    /// The child's agent id, as given.
+    #[must_use]
+    pub fn agent_id(&self) -> &str {
+        &self.agent_id
+    }
+
+    /// Where the child's definition comes from.
+    #[must_use]
+    pub fn source(&self) -> &SubAgentSource {
+        &self.source
+    }
+
+    /// The tool's name, if given.
+    #[must_use]
+    pub fn name(&self) -> Option<&str> {
+        self.name.as_deref()
+    }
+
+    /// The tool's description, if given.
+    #[must_use]
+    pub fn description(&self) -> Option<&str> {
+        self.description.as_deref()
+    }
+
+    /// How the child's conversation begins.
+    #[must_use]
+    pub fn context_policy(&self) -> SubAgentContextPolicy {
+        self.policies.context.unwrap_or_default()
+    }
+
+    /// From which depths the tool may be called.
+    #[must_use]
+    pub fn availability(&self) -> SubAgentAvailability {
+        self.policies.availability.unwrap_or_default()
+    }
+
+    /// Whether the parent waits.
+    #[must_use]
+    pub fn invocation_mode(&self) -> AgentInvocationModePolicy {
+        self.policies.invocation_mode.unwrap_or_default()
+    }
+}

@@ -1,0 +1,5 @@
+//! Events: what happens while agents run.
+
+mod scope;
+
+pub use self::scope::AgentScope;

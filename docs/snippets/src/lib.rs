@@ -75,4 +75,17 @@ mod tests {
             .collect();
         assert!(missing.is_empty(), "add these to `pages!` in docs/snippets/src/lib.rs: {missing:?}");
     }
+
+    #[test]
+    fn a_snippet_that_is_not_compiled_says_what_it_waits_for() {
+        for path in PAGES {
+            let text = fs::read_to_string(root().join(path)).unwrap();
+            let mut before = "";
+            for (number, line) in text.lines().enumerate() {
+                let ignored = line.starts_with("```rust") && line.contains("ignore");
+                assert!(!ignored || before.starts_with("<!-- enable: "), "{path}:{}: compile this snippet", number + 1);
+                before = line;
+            }
+        }
+    }
 }

@@ -9,7 +9,11 @@ pub mod event;
 pub mod history;
 pub mod id;
 pub mod message;
+pub mod permission;
+pub mod session;
 pub mod store;
+mod subagent;
+mod turn;
 
 pub use hpd_agent_macros::{ai_function, subagent, tool_harness};
 

@@ -75,6 +75,21 @@ pub trait ChatClient: Send + Sync + 'static {
     }
 }
 
+/// A shared client is a client.
+impl<C: ChatClient + ?Sized> ChatClient for Arc<C> {
+    fn info(&self) -> &ClientInfo {
+        (**self).info()
+    }
+
+    fn stream(&self, request: ChatRequest) -> BoxFuture<'_, Result<ChatStream, ChatError>> {
+        (**self).stream(request)
+    }
+
+    fn models(&self) -> BoxFuture<'_, Result<Vec<ModelInfo>, ChatError>> {
+        (**self).models()
+    }
+}
+
 /// What a client is: its provider, its default model, the size of its window if known.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ClientInfo {

@@ -93,9 +93,9 @@ events! {
     /// A tool call has its result.
     durable ToolCallResult(ToolCallResult) = "TOOL_CALL_RESULT";
     /// Somebody is asked for permission.
-    durable PermissionRequest(Arc<PermissionRequest>) = "PERMISSION_REQUEST";
+    durable PermissionRequest(Arc<PermissionRequested>) = "PERMISSION_REQUEST";
     /// The question has been answered, or has ended without an answer.
-    durable PermissionResponse(Arc<PermissionResponse>) = "PERMISSION_RESPONSE";
+    durable PermissionResponse(Arc<PermissionAnswered>) = "PERMISSION_RESPONSE";
     /// A choice that holds for the rest of the session.
     durable PermissionRemembered(PermissionRemembered) = "PERMISSION_REMEMBERED";
     /// A child begins.
@@ -312,7 +312,7 @@ payloads! {
     }
 
     /// A question for permission.
-    PermissionRequest {
+    PermissionRequested {
         /// The question. An answer names it.
         permission_id: RequestId,
         /// The call that needs permission.
@@ -328,7 +328,7 @@ payloads! {
     }
 
     /// How a question for permission ended.
-    PermissionResponse {
+    PermissionAnswered {
         /// The question.
         permission_id: RequestId,
         /// The tool.

@@ -9,6 +9,11 @@ pub mod event;
 pub mod history;
 pub mod id;
 pub mod message;
+pub mod tool;
+
+#[doc(hidden)]
+#[path = "private.rs"]
+pub mod __private;
 
 pub use hpd_agent_macros::{ai_function, subagent, tool_harness};
 

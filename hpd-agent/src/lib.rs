@@ -9,6 +9,7 @@ pub mod event;
 pub mod history;
 pub mod id;
 pub mod message;
+pub mod store;
 pub mod tool;
 
 #[doc(hidden)]

@@ -25,7 +25,7 @@ pub use self::{
 use crate::{
     history::History,
     id::ToolName,
-    message::{StopReason, Usage},
+    message::{ModelSelection, StopReason, Usage},
 };
 
 /// A boxed future that can be sent between threads: what the object-safe traits of this crate return.
@@ -128,23 +128,6 @@ impl ClientInfo {
             max_tokens: options.max_tokens,
         })
     }
-}
-
-/// Which model a request goes to: what the journal keeps of every request.
-#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
-#[non_exhaustive]
-pub struct ModelSelection {
-    /// The provider's name.
-    pub provider: Arc<str>,
-    /// The model's name.
-    pub model: Arc<str>,
-    /// How much the model shall think, in the provider's words. `None`: the model's default.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub effort: Option<Arc<str>>,
-    /// The largest number of tokens of the answer. `None`: the provider's default.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub max_tokens: Option<u32>,
 }
 
 /// One model that a provider offers.

@@ -17,8 +17,8 @@ pub use self::{
     function::{IntoToolOutput, ToolError, ToolParam},
     harness::{HarnessContext, HarnessRef, IntoIdentifiedSubAgent, IntoSubAgent, ToolHarness},
     policy::{
-        AgentInvocationModePolicy, BackgroundNotification, InvocationMode, ResolvedContext, SubAgentAvailability,
-        SubAgentContextPolicy, SubAgentLifecycle,
+        AgentInvocationModePolicy, BackgroundNotification, SubAgentAvailability, SubAgentContextPolicy,
+        SubAgentLifecycle,
     },
     run_config::{AgentRunConfig, AgentRunConfigPatch, RunConfigGroup, SubAgentRunConfig},
     sub_agent::{Metadata, SubAgent, SubAgentSource},

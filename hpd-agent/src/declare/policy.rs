@@ -32,29 +32,6 @@ impl SubAgentContextPolicy {
     }
 }
 
-/// Which context a call really got: a policy without the choice.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
-pub enum ResolvedContext {
-    /// Forked from the parent's thread.
-    Fork,
-    /// Empty, in the parent's session.
-    Fresh,
-    /// Empty, in a session of its own.
-    Isolated,
-}
-
-impl ResolvedContext {
-    /// The name in events and metadata: `Fork`, `Fresh` or `Isolated`.
-    #[must_use]
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::Fork => "Fork",
-            Self::Fresh => "Fresh",
-            Self::Isolated => "Isolated",
-        }
-    }
-}
-
 /// Whether the parent waits for a child.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize, Deserialize)]
 pub enum AgentInvocationModePolicy {
@@ -72,30 +49,6 @@ impl AgentInvocationModePolicy {
     #[must_use]
     pub const fn is_model_choice(self) -> bool {
         matches!(self, Self::ModelChoice)
-    }
-}
-
-/// In which mode a call really ran.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum InvocationMode {
-    /// The parent waited.
-    #[default]
-    #[serde(alias = "Synchronous")]
-    Synchronous,
-    /// The parent went on.
-    #[serde(alias = "Background")]
-    Background,
-}
-
-impl InvocationMode {
-    /// The name in events and schemas: `synchronous` or `background`.
-    #[must_use]
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::Synchronous => "synchronous",
-            Self::Background => "background",
-        }
     }
 }
 
@@ -208,13 +161,5 @@ mod tests {
         assert!(!SubAgentAvailability::through_depth(0).is_callable());
         assert_eq!(SubAgentAvailability::through_depth(3).deepest_child(), Some(3));
         assert_eq!(SubAgentAvailability::ANY_ALLOWED_DEPTH.deepest_child(), None);
-    }
-
-    #[test]
-    fn modes_are_written_in_lower_case_and_read_in_both() {
-        assert_eq!(serde_json::to_string(&InvocationMode::Background).unwrap(), "\"background\"");
-        for text in ["\"background\"", "\"Background\""] {
-            assert_eq!(serde_json::from_str::<InvocationMode>(text).unwrap(), InvocationMode::Background);
-        }
     }
 }

@@ -47,10 +47,9 @@ macro_rules! run_settings {
 
         impl AgentRunConfigPatch {
             $($(#[$doc])*
-            pub fn $set(&mut self, $($arg: $type),*) -> &mut Self {
+            pub fn $set(&mut self, $($arg: $type),*) {
                 let $run = &mut self.0;
                 $body
-                self
             })*
         }
     };
@@ -168,7 +167,7 @@ impl RunConfigGroup {
 /// let run = SubAgentRunConfig::inherit()
 ///     .include(RunConfigGroup::Instructions)
 ///     .exclude(RunConfigGroup::Compaction)
-///     .override_with(|run| { run.set_temperature(0.1); });
+///     .override_with(|run| run.set_temperature(0.1));
 /// assert!(run.inherits(RunConfigGroup::Instructions));
 /// assert!(!run.inherits(RunConfigGroup::Compaction));
 /// assert!(!SubAgentRunConfig::isolated().inherits(RunConfigGroup::Permissions));
@@ -234,7 +233,7 @@ impl SubAgentRunConfig {
     /// Settings that win over what is inherited. Runs now, in the order of the calls; what it sets is data from then
     /// on.
     #[must_use]
-    pub fn override_with<R>(mut self, edit: impl FnOnce(&mut AgentRunConfigPatch) -> R) -> Self {
+    pub fn override_with(mut self, edit: impl FnOnce(&mut AgentRunConfigPatch)) -> Self {
         edit(&mut self.overrides);
         self
     }
@@ -260,7 +259,10 @@ mod tests {
 
     #[test]
     fn overrides_are_data_and_round_trip() {
-        let run = SubAgentRunConfig::inherit().override_with(|run| run.set_temperature(0.1).set_model("m"));
+        let run = SubAgentRunConfig::inherit().override_with(|run| {
+            run.set_temperature(0.1);
+            run.set_model("m");
+        });
         let json = serde_json::to_string(&run).unwrap();
         assert_eq!(serde_json::from_str::<SubAgentRunConfig>(&json).unwrap(), run);
         assert!(json.contains("0.1"), "{json}");

@@ -1,0 +1,91 @@
+//! The Rust snippets of `README.md` and of the book in `docs/`, as documentation tests.
+//!
+//! Every page is the documentation of a module that exists in documentation tests only, so `cargo test` compiles and
+//! runs its snippets. A page that is missing here fails a test. A line that begins with `# ` is compiled but not shown.
+
+/// One module for each page, and the list of the pages.
+macro_rules! pages {
+    ($($module:ident: $path:literal,)*) => {
+        $(
+            #[cfg(doctest)]
+            #[doc = include_str!(concat!("../../../", $path))]
+            mod $module {}
+        )*
+
+        #[cfg(test)]
+        const PAGES: &[&str] = &[$($path),*];
+    };
+}
+
+pages! {
+    readme: "README.md",
+    architecture: "docs/ARCHITECTURE.md",
+    context: "docs/src/context.md",
+    declaring: "docs/src/declaring.md",
+    events: "docs/src/events.md",
+    getting_started: "docs/src/getting-started.md",
+    introduction: "docs/src/introduction.md",
+    limits_and_errors: "docs/src/limits-and-errors.md",
+    permissions: "docs/src/permissions.md",
+    providers: "docs/src/providers.md",
+    testing: "docs/src/testing.md",
+}
+
+#[cfg(test)]
+mod tests {
+    use std::{
+        collections::BTreeSet,
+        fs,
+        path::{Path, PathBuf},
+    };
+
+    use super::PAGES;
+
+    fn root() -> PathBuf {
+        Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
+    }
+
+    /// The Markdown files below `folder`, as paths from the root of the project.
+    fn pages_below(folder: &str, found: &mut BTreeSet<String>) {
+        for entry in fs::read_dir(root().join(folder)).unwrap() {
+            let entry = entry.unwrap();
+            let path = format!("{folder}/{}", entry.file_name().to_str().unwrap());
+            if entry.file_type().unwrap().is_dir() {
+                pages_below(&path, found);
+            } else if path.ends_with(".md") {
+                found.insert(path);
+            }
+        }
+    }
+
+    /// Whether all that a page shows comes from another page, which is tested itself.
+    fn only_includes(path: &str) -> bool {
+        let text = fs::read_to_string(root().join(path)).unwrap();
+        text.lines().all(|line| line.trim().is_empty() || line.starts_with("{{#include "))
+    }
+
+    #[test]
+    fn every_page_of_the_book_is_compiled() {
+        let mut pages = BTreeSet::new();
+        pages_below("docs/src", &mut pages);
+        let missing: Vec<_> = pages
+            .iter()
+            .filter(|path| !path.ends_with("/SUMMARY.md") && !only_includes(path))
+            .filter(|path| !PAGES.contains(&path.as_str()))
+            .collect();
+        assert!(missing.is_empty(), "add these to `pages!` in docs/snippets/src/lib.rs: {missing:?}");
+    }
+
+    #[test]
+    fn a_snippet_that_is_not_compiled_says_what_it_waits_for() {
+        for path in PAGES {
+            let text = fs::read_to_string(root().join(path)).unwrap();
+            let mut before = "";
+            for (number, line) in text.lines().enumerate() {
+                let ignored = line.starts_with("```rust") && line.contains("ignore");
+                assert!(!ignored || before.starts_with("<!-- enable: "), "{path}:{}: compile this snippet", number + 1);
+                before = line;
+            }
+        }
+    }
+}

@@ -1,18 +1,31 @@
-//! The macros of `hpd-agent`. Use them through that crate.
+//! The macros of `hpd-agent`. Use them through that crate, which documents them.
+
+mod args;
+mod expand;
+mod fallback;
+mod model;
+mod parse;
+mod problem;
+mod resolve;
+mod tokens;
+mod validate;
+
 use proc_macro::TokenStream;
 
-/// x
+/// Makes a tool harness of an `impl` block.
 #[proc_macro_attribute]
-pub fn tool_harness(_: TokenStream, item: TokenStream) -> TokenStream {
-    item
+pub fn tool_harness(arguments: TokenStream, item: TokenStream) -> TokenStream {
+    expand::tool_harness(arguments.into(), item.into()).into()
 }
-/// x
+
+/// Makes a tool of a method that declares a subagent.
 #[proc_macro_attribute]
 pub fn subagent(_: TokenStream, item: TokenStream) -> TokenStream {
-    item
+    expand::outside("subagent", item.into()).into()
 }
-/// x
+
+/// Makes a tool of a method.
 #[proc_macro_attribute]
 pub fn ai_function(_: TokenStream, item: TokenStream) -> TokenStream {
-    item
+    expand::outside("ai_function", item.into()).into()
 }

@@ -286,6 +286,11 @@ impl Schema {
         Self(Arc::new(SchemaText { text: text.into(), value: OnceLock::new() }))
     }
 
+    /// A schema from JSON text that was composed, members in an order that means something.
+    pub(crate) fn from_text(text: String) -> Self {
+        Self(Arc::new(SchemaText { text: text.into(), value: OnceLock::new() }))
+    }
+
     /// A schema from a JSON value.
     #[must_use]
     pub fn from_value(value: Value) -> Self {

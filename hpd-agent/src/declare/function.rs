@@ -189,6 +189,13 @@ impl<'a> Arguments<'a> {
         }
     }
 
+    /// Reads the arguments of a function with these parameters.
+    pub(crate) fn for_params(text: &'a str, params: &[ParamInfo]) -> Result<Self, ToolError> {
+        let legal: smallvec::SmallVec<[&str; 8]> =
+            params.iter().filter(|param| param.in_schema).map(|param| param.name).collect();
+        Self::parse(text, &legal)
+    }
+
     /// The text of a member; `None` if it is absent or null. Of members with one name the last one counts.
     pub(crate) fn get(&self, name: &str) -> Option<&'a str> {
         let (_, value) = self.members.iter().rev().find(|(member, _)| member == name)?;
@@ -274,13 +281,19 @@ impl<T, E> Output<Result<T, E>> {
     }
 }
 
+/// The bound stands on the method here too: an unmet one is then reported in the words of [`IntoToolOutput`].
 #[doc(hidden)]
-pub trait PlainOutput {
-    fn into_tool_result(self) -> Result<ToolOutput, ToolError>;
+pub trait PlainOutput<T> {
+    fn into_tool_result(self) -> Result<ToolOutput, ToolError>
+    where
+        T: IntoToolOutput;
 }
 
-impl<T: IntoToolOutput> PlainOutput for Output<T> {
-    fn into_tool_result(self) -> Result<ToolOutput, ToolError> {
+impl<T> PlainOutput<T> for Output<T> {
+    fn into_tool_result(self) -> Result<ToolOutput, ToolError>
+    where
+        T: IntoToolOutput,
+    {
         self.0.into_tool_output()
     }
 }
@@ -296,6 +309,7 @@ pub trait IntoToolOutput {
     fn into_tool_output(self) -> Result<ToolOutput, ToolError>;
 }
 
+#[diagnostic::do_not_recommend]
 impl<T: Serialize> IntoToolOutput for T {
     fn into_tool_output(self) -> Result<ToolOutput, ToolError> {
         ToolOutput::serialize_value(&self)

@@ -3,8 +3,8 @@
 use std::{any::TypeId, fmt, panic::Location, sync::Arc};
 
 use super::{
-    AgentConfig, AgentInvocationModePolicy, BackgroundNotification, FunctionContext, Metadata, ParamInfo, SubAgent,
-    SubAgentAvailability, SubAgentContextPolicy, SubAgentLifecycle, ToolError,
+    AgentConfig, AgentInvocationModePolicy, Arguments, BackgroundNotification, FunctionContext, Metadata, ParamInfo,
+    SubAgent, SubAgentAvailability, SubAgentContextPolicy, SubAgentLifecycle, ToolError,
 };
 use crate::{chat::BoxFuture, compaction::ForkCompaction, error::BoxError, id::AgentId, message::ToolOutput};
 
@@ -98,7 +98,8 @@ pub struct SubAgentInfo {
 /// The code behind a capability.
 #[doc(hidden)]
 pub enum Action<H: 'static> {
-    Function(for<'h> fn(&'h H, &'h str, &'h FunctionContext) -> BoxFuture<'h, Result<ToolOutput, ToolError>>),
+    /// Takes the arguments parsed, so that no function has to parse them itself.
+    Function(for<'h> fn(&'h H, Arguments<'h>, &'h FunctionContext) -> BoxFuture<'h, Result<ToolOutput, ToolError>>),
     SubAgent(for<'h> fn(&'h H, &'h HarnessContext) -> BoxFuture<'h, Result<SubAgent, BoxError>>),
 }
 
@@ -153,7 +154,8 @@ impl HarnessContext {
 #[derive(Clone, Copy)]
 pub struct HarnessRef {
     type_id: fn() -> TypeId,
-    name: &'static str,
+    /// Lazy like the rest: a harness may name itself or one that names it, and its table is a constant.
+    name: fn() -> &'static str,
     type_name: fn() -> &'static str,
     make: fn() -> Option<Arc<dyn ErasedHarness>>,
 }
@@ -165,13 +167,16 @@ impl HarnessRef {
         fn make<T: ToolHarness>() -> Option<Arc<dyn ErasedHarness>> {
             T::DEFAULT.map(|make| Arc::new(make()) as Arc<dyn ErasedHarness>)
         }
-        Self { type_id: TypeId::of::<T>, name: T::HARNESS.name, type_name: std::any::type_name::<T>, make: make::<T> }
+        fn name<T: ToolHarness>() -> &'static str {
+            T::HARNESS.name
+        }
+        Self { type_id: TypeId::of::<T>, name: name::<T>, type_name: std::any::type_name::<T>, make: make::<T> }
     }
 
     /// The name under which the harness is declared.
     #[must_use]
-    pub const fn name(&self) -> &'static str {
-        self.name
+    pub fn name(&self) -> &'static str {
+        (self.name)()
     }
 
     pub(crate) fn type_id(&self) -> TypeId {
@@ -255,9 +260,15 @@ impl<H: ToolHarness> ErasedHarness for H {
         arguments: &'h str,
         context: &'h FunctionContext,
     ) -> Option<BoxFuture<'h, Result<ToolOutput, ToolError>>> {
-        match H::HARNESS.entries.get(index)?.action {
-            Action::Function(call) => Some(call(self, arguments, context)),
-            Action::SubAgent(_) => None,
+        let entry = H::HARNESS.entries.get(index)?;
+        match (&entry.action, &entry.info.kind) {
+            (Action::Function(call), CapabilityKind::Function(info)) => {
+                Some(match Arguments::for_params(arguments, info.params) {
+                    Ok(arguments) => call(self, arguments, context),
+                    Err(error) => Box::pin(std::future::ready(Err(error))),
+                })
+            }
+            _ => None,
         }
     }
 }
@@ -293,10 +304,27 @@ impl<T: IntoSubAgent, E: Into<BoxError>> IntoSubAgent for Result<T, E> {
 
 /// What a `#[subagent]` method without `agent_id` may return: a [`SubAgent`] or a `Result` of one.
 #[diagnostic::on_unimplemented(
-    message = "`#[subagent]` needs `agent_id = \"…\"` here",
-    label = "`{Self}` carries no agent id"
+    message = "a #[subagent] without `agent_id` cannot return `{Self}`",
+    label = "no agent id comes with this",
+    note = "write `#[subagent(agent_id = \"…\")]`, or return a `SubAgent` or a `Result` of one"
 )]
 pub trait IntoIdentifiedSubAgent: IntoSubAgent {}
 
 impl IntoIdentifiedSubAgent for SubAgent {}
 impl<T: IntoIdentifiedSubAgent, E: Into<BoxError>> IntoIdentifiedSubAgent for Result<T, E> {}
+
+/// What a `#[subagent]` method may take besides `&self`.
+#[doc(hidden)]
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` cannot be a parameter of a #[subagent] method",
+    label = "only `&HarnessContext` can"
+)]
+pub trait HarnessParam<'h> {
+    fn from_harness_context(context: &'h HarnessContext) -> Self;
+}
+
+impl<'h> HarnessParam<'h> for &'h HarnessContext {
+    fn from_harness_context(context: &'h HarnessContext) -> Self {
+        context
+    }
+}

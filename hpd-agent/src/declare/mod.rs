@@ -27,5 +27,8 @@ pub(crate) use self::{context::FunctionHost, function::sentence, sub_agent::SubA
 #[doc(hidden)]
 pub use self::{
     function::{Arguments, Output, ParamInfo, PlainOutput},
-    harness::{Action, CapabilityInfo, CapabilityKind, Entry, ErasedHarness, FunctionInfo, HarnessTable, SubAgentInfo},
+    harness::{
+        Action, CapabilityInfo, CapabilityKind, Entry, ErasedHarness, FunctionInfo, HarnessParam, HarnessTable,
+        SubAgentInfo,
+    },
 };

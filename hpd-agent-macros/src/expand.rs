@@ -1,0 +1,239 @@
+//! What a harness becomes: the user's block, an implementation of `ToolHarness` with a static table, and an entry of
+//! the generated registry. All paths begin at one alias, `__hpd`.
+
+mod function;
+mod sub_agent;
+
+use proc_macro2::{Ident, Span, TokenStream};
+use quote::{ToTokens, format_ident, quote, quote_spanned};
+use syn::{Expr, spanned::Spanned};
+
+use crate::{
+    fallback,
+    model::{Capability, Harness, Kind, Value},
+    parse::{HarnessItem, Method},
+    problem::{Problem, combined},
+    resolve, tokens, validate,
+};
+
+/// `#[tool_harness]`
+pub(crate) fn tool_harness(arguments: TokenStream, item: TokenStream) -> TokenStream {
+    let mut errors = Vec::new();
+    let options = validate::options(arguments, &mut errors);
+    let parsed = match syn::parse2::<HarnessItem>(item.clone()) {
+        Ok(parsed) => parsed,
+        Err(error) => {
+            errors.push(error);
+            let errors = combined(errors).map(syn::Error::into_compile_error);
+            let item = fallback::unread(&item);
+            return quote!(#errors #item);
+        }
+    };
+    let harness = validate::harness(&parsed, options.name, &mut errors);
+    let krate = resolve::crate_path(options.krate.as_ref()).map_err(|error| errors.push(error)).ok();
+    let implementation = harness.zip(krate).map(|(harness, krate)| implementation(&harness, &krate));
+    let errors = combined(errors).map(syn::Error::into_compile_error);
+    let item = fallback::item(&parsed);
+    quote!(#errors #item #implementation)
+}
+
+/// `#[subagent]` or `#[ai_function]` that no `#[tool_harness]` has taken away.
+pub(crate) fn outside(attribute: &'static str, item: TokenStream) -> TokenStream {
+    let error = Problem::OutsideHarness { attribute }.at(Span::call_site()).into_compile_error();
+    let item = match syn::parse2::<Method>(item.clone()) {
+        Ok(method) => fallback::method(&method),
+        Err(_) => item,
+    };
+    quote!(#error #item)
+}
+
+fn implementation(harness: &Harness, krate: &TokenStream) -> TokenStream {
+    let Harness { cfgs, generics, ty, name, capabilities } = harness;
+    let scope = Scope { harness };
+    let mut constants = TokenStream::new();
+    let entries: Vec<_> = capabilities.iter().map(|capability| scope.entry(capability, &mut constants)).collect();
+    let has_functions = capabilities.iter().any(|capability| matches!(capability.kind, Kind::Function(_)));
+    let plain_output = has_functions.then(|| {
+        quote!(
+            use __hpd::PlainOutput as _;
+        )
+    });
+    let (impl_generics, _, where_clause) = generics.split_for_impl();
+    let is_generic = !generics.params.is_empty();
+    // A type with parameters is a harness where it meets what the trait demands.
+    let bounds = is_generic.then(|| quote!(Self: ::core::marker::Send + ::core::marker::Sync + 'static,));
+    let where_clause = match (where_clause, bounds) {
+        (clause, None) => clause.to_token_stream(),
+        (None, Some(bounds)) => quote!(where #bounds),
+        (Some(clause), Some(bounds)) => {
+            let predicates = clause.predicates.iter();
+            quote!(where #(#predicates,)* #bounds)
+        }
+    };
+    let location = location(ty.span());
+    let registration = (!is_generic).then(|| {
+        quote! {
+            __hpd::inventory::submit!(__hpd::Registration::new(
+                #name,
+                ::core::module_path!(),
+                ::core::env!("CARGO_PKG_NAME"),
+                #location,
+                __hpd::HarnessRef::of::<#ty>(),
+            ));
+        }
+    });
+    quote! {
+        #(#cfgs)*
+        #[allow(
+            clippy::all,
+            clippy::pedantic,
+            non_upper_case_globals,
+            unused_imports,
+            unused_qualifications,
+            reason = "generated"
+        )]
+        const _: () = {
+            use #krate::__private as __hpd;
+            #plain_output
+            #constants
+            #registration
+            #[automatically_derived]
+            impl #impl_generics __hpd::ToolHarness for #ty #where_clause {
+                const HARNESS: __hpd::HarnessTable<Self> = __hpd::HarnessTable {
+                    name: #name,
+                    module: ::core::module_path!(),
+                    package: ::core::env!("CARGO_PKG_NAME"),
+                    location: #location,
+                    entries: &[#(#entries),*],
+                };
+                const DEFAULT: __hpd::Option<fn() -> Self> = {
+                    use __hpd::NoDefault as _;
+                    __hpd::Construct::<Self>::DEFAULT
+                };
+            }
+        };
+    }
+}
+
+/// Where `span` is, as the running program sees it.
+fn location(span: Span) -> TokenStream {
+    quote_spanned!(span=> __hpd::Location::caller())
+}
+
+/// What the parts of an expansion share.
+struct Scope<'a> {
+    harness: &'a Harness,
+}
+
+/// Names of parameters of generated closures: the same hygiene wherever they are used.
+struct Names {
+    this: Ident,
+    arguments: Ident,
+    context: Ident,
+    future: Ident,
+}
+
+impl Names {
+    fn new() -> Self {
+        let name = |name| Ident::new(name, Span::mixed_site());
+        Self { this: name("this"), arguments: name("arguments"), context: name("context"), future: name("future") }
+    }
+}
+
+impl Scope<'_> {
+    /// One element of the table. What has to be evaluated by itself goes to `constants`.
+    fn entry(&self, capability: &Capability, constants: &mut TokenStream) -> TokenStream {
+        let Capability { cfgs, method, method_name, .. } = capability;
+        let checked = |value: &Option<Value>, check, constants: &mut TokenStream| match value {
+            None => quote!(__hpd::None),
+            Some(value) => {
+                let text = self.text(capability, check, value, constants);
+                quote!(__hpd::Some(#text))
+            }
+        };
+        let name = checked(&capability.name, "tool_name", constants);
+        let description = checked(&capability.description, "description", constants);
+        let doc = optional(capability.doc.as_ref());
+        let (kind, action) = match &capability.kind {
+            Kind::Function(function) => self.function(capability, function),
+            Kind::SubAgent(sub_agent) => self.sub_agent(capability, sub_agent, constants),
+        };
+        let location = location(method.span());
+        quote! {
+            #(#cfgs)*
+            __hpd::Entry {
+                info: __hpd::CapabilityInfo {
+                    method: #method_name,
+                    name: #name,
+                    description: #description,
+                    doc: #doc,
+                    location: #location,
+                    kind: #kind,
+                },
+                action: #action,
+            }
+        }
+    }
+
+    /// A text: a literal as it is, a constant through its check.
+    fn text(&self, capability: &Capability, check: &str, value: &Value, constants: &mut TokenStream) -> TokenStream {
+        match value {
+            Value::Literal(text) => text.to_token_stream(),
+            Value::Constant(expr) => {
+                let ty = quote!(&'static ::core::primitive::str);
+                self.constant(capability, check, &ty, expr, Some(check), None, constants)
+            }
+        }
+    }
+
+    /// An expression that the compiler evaluates: as a `const` item of its own, so that an error in it is reported at
+    /// its place and hides no other one. Where it depends on the parameters of the block it stands in its place, and
+    /// is evaluated once they are known.
+    #[expect(clippy::too_many_arguments, reason = "they are what a constant consists of")]
+    fn constant(
+        &self,
+        capability: &Capability,
+        prefix: &str,
+        ty: &TokenStream,
+        expr: &Expr,
+        check: Option<&str>,
+        variants_of: Option<&TokenStream>,
+        constants: &mut TokenStream,
+    ) -> TokenStream {
+        let span = expr.span();
+        let scope = variants_of.map(|ty| quote!(use #ty::*;));
+        let value = |expr: TokenStream| match check {
+            None => quote!({ #scope #expr }),
+            Some(check) => {
+                let check = Ident::new(check, span);
+                let call = tokens::respanned(quote!(__hpd::check::), span);
+                quote_spanned!(span=> #call #check(#expr))
+            }
+        };
+        let generics = &self.harness.generics;
+        let expr = expr.to_token_stream();
+        if !generics.params.is_empty() && tokens::depend_on(expr.clone(), generics) {
+            let value = value(expr);
+            return quote!(const { let value: #ty = #value; value });
+        }
+        let name = format_ident!("__{}_{}", prefix.to_uppercase(), capability.index);
+        let value = value(tokens::without_self(expr, &self.harness.ty));
+        let cfgs = &capability.cfgs;
+        constants.extend(quote!(#(#cfgs)* const #name: #ty = #value;));
+        name.to_token_stream()
+    }
+
+    /// The path of the method and its receiver.
+    fn call(&self, capability: &Capability, names: &Names, arguments: TokenStream) -> TokenStream {
+        let method = &capability.method;
+        let receiver = capability.has_receiver.then_some(&names.this).into_iter();
+        quote!(Self::#method(#(#receiver,)* #arguments))
+    }
+}
+
+fn optional(value: Option<&TokenStream>) -> TokenStream {
+    match value {
+        Some(value) => quote!(__hpd::Some(#value)),
+        None => quote!(__hpd::None),
+    }
+}

@@ -1,0 +1,55 @@
+//! The user's own item, always emitted again: without our attributes and the doc comments of parameters, which the
+//! compiler would refuse.
+
+use proc_macro2::TokenStream;
+use quote::{ToTokens, quote};
+use syn::FnArg;
+
+use crate::{
+    parse::{self, HarnessItem, Member, Method},
+    tokens,
+};
+
+/// An item that could not be read.
+pub(crate) fn unread(item: &TokenStream) -> TokenStream {
+    tokens::without_capabilities(item)
+}
+
+/// The block.
+pub(crate) fn item(item: &HarnessItem) -> TokenStream {
+    let HarnessItem { attrs, unsafety, impl_token, generics, ty, inner_attrs, members } = item;
+    let (impl_generics, _, where_clause) = generics.split_for_impl();
+    let members = members.iter().map(member);
+    quote! {
+        #(#attrs)*
+        #unsafety #impl_token #impl_generics #ty #where_clause {
+            #(#inner_attrs)*
+            #(#members)*
+        }
+    }
+}
+
+fn member(member: &Member) -> TokenStream {
+    match member {
+        Member::Method(method) => self::method(method),
+        Member::Other(tokens) => tokens::without_capabilities(tokens),
+    }
+}
+
+pub(crate) fn method(method: &Method) -> TokenStream {
+    let Method { attrs, vis, sig, body } = method;
+    if !attrs.iter().any(|attr| parse::capability(attr).is_some()) {
+        return quote!(#(#attrs)* #vis #sig #body);
+    }
+    let attrs = attrs.iter().filter(|attr| parse::capability(attr).is_none());
+    let mut sig = sig.clone();
+    for input in &mut sig.inputs {
+        if let FnArg::Typed(input) = input {
+            input.attrs.retain(|attr| !attr.path().is_ident("doc"));
+        }
+    }
+    // The form of a tool is not its author's choice.
+    let lints = quote!(#[allow(clippy::unused_self, clippy::unused_async, clippy::needless_pass_by_value)]);
+    let sig = sig.into_token_stream();
+    quote!(#(#attrs)* #lints #vis #sig #body)
+}

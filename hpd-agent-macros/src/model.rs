@@ -1,0 +1,150 @@
+//! What a harness declares, checked and owned: the input of the expansion.
+
+use proc_macro2::{Span, TokenStream};
+use syn::{Attribute, Expr, Generics, Ident, LitStr, Type};
+
+/// One `#[tool_harness]`.
+pub(crate) struct Harness {
+    /// `#[cfg]`s of the block.
+    pub(crate) cfgs: Vec<Attribute>,
+    pub(crate) generics: Generics,
+    pub(crate) ty: Type,
+    /// An expression of type `&'static str`.
+    pub(crate) name: Value,
+    pub(crate) capabilities: Vec<Capability>,
+}
+
+/// One method that is a tool.
+pub(crate) struct Capability {
+    /// Its place in the block, for the names of its constants.
+    pub(crate) index: usize,
+    pub(crate) cfgs: Vec<Attribute>,
+    pub(crate) method: Ident,
+    /// The method's name, without `r#`.
+    pub(crate) method_name: String,
+    pub(crate) name: Option<Value>,
+    pub(crate) description: Option<Value>,
+    /// The doc comment, an expression of type `&'static str`.
+    pub(crate) doc: Option<TokenStream>,
+    pub(crate) has_receiver: bool,
+    pub(crate) is_async: bool,
+    /// Where the return type is, or the method's name if it has none.
+    pub(crate) output: Span,
+    pub(crate) kind: Kind,
+}
+
+pub(crate) enum Kind {
+    Function(Box<Function>),
+    SubAgent(Box<SubAgent>),
+}
+
+/// What `#[ai_function]` says.
+pub(crate) struct Function {
+    pub(crate) params: Vec<Param>,
+    pub(crate) requires_permission: Option<Expr>,
+    pub(crate) exclusive: Option<Expr>,
+}
+
+/// A parameter; its type decides what it is.
+pub(crate) struct Param {
+    pub(crate) name: String,
+    pub(crate) doc: Option<TokenStream>,
+    /// Lifetimes of the method are replaced by `'_`.
+    pub(crate) ty: TokenStream,
+    pub(crate) span: Span,
+}
+
+/// What `#[subagent]` says.
+#[derive(Default)]
+pub(crate) struct SubAgent {
+    pub(crate) agent_id: Option<Value>,
+    pub(crate) policies: Vec<(Policy, Expr)>,
+    pub(crate) tool_harnesses: Vec<Type>,
+    pub(crate) metadata: Vec<(LitStr, Expr)>,
+    pub(crate) context: Option<Param>,
+}
+
+impl SubAgent {
+    pub(crate) fn policy(&self, policy: Policy) -> Option<&Expr> {
+        self.policies.iter().find(|(this, _)| *this == policy).map(|(_, value)| value)
+    }
+}
+
+/// A text that is a constant.
+pub(crate) enum Value {
+    /// A literal, checked already.
+    Literal(LitStr),
+    /// Anything else, for the compiler to evaluate and to check.
+    Constant(Expr),
+}
+
+/// A policy of a subagent: a constant expression that the compiler evaluates.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Policy {
+    Context,
+    InvocationMode,
+    Availability,
+    Lifecycle,
+    ForkCompaction,
+    BackgroundNotification,
+}
+
+impl Policy {
+    pub(crate) const ALL: [Self; 6] = [
+        Self::Context,
+        Self::InvocationMode,
+        Self::Availability,
+        Self::Lifecycle,
+        Self::ForkCompaction,
+        Self::BackgroundNotification,
+    ];
+
+    /// The argument, which is the field of the descriptor too.
+    pub(crate) const fn key(self) -> &'static str {
+        match self {
+            Self::Context => "context",
+            Self::InvocationMode => "invocation_mode",
+            Self::Availability => "availability",
+            Self::Lifecycle => "lifecycle",
+            Self::ForkCompaction => "fork_compaction",
+            Self::BackgroundNotification => "background_notification",
+        }
+    }
+
+    /// The type of the value.
+    pub(crate) const fn type_name(self) -> &'static str {
+        match self {
+            Self::Context => "SubAgentContextPolicy",
+            Self::InvocationMode => "AgentInvocationModePolicy",
+            Self::Availability => "SubAgentAvailability",
+            Self::Lifecycle => "SubAgentLifecycle",
+            Self::ForkCompaction => "ForkCompaction",
+            Self::BackgroundNotification => "BackgroundNotification",
+        }
+    }
+
+    /// An example of a value, for messages.
+    pub(crate) const fn example(self) -> &'static str {
+        match self {
+            Self::Context => "for example `context = ModelChoice`",
+            Self::InvocationMode => "for example `invocation_mode = ModelChoice`",
+            Self::Availability => "for example `availability = SubAgentAvailability::through_depth(2)`",
+            Self::Lifecycle => "for example `lifecycle = Continuable`",
+            Self::ForkCompaction => "for example `fork_compaction = Disable`",
+            Self::BackgroundNotification => "for example `background_notification = BackgroundNotification::None`",
+        }
+    }
+
+    /// Whether the type is an enum, whose variants are then in scope in the value.
+    pub(crate) const fn has_variants(self) -> bool {
+        !matches!(self, Self::Availability)
+    }
+
+    /// The check that the value goes through, in the runtime crate.
+    pub(crate) const fn check(self) -> Option<&'static str> {
+        match self {
+            Self::Availability => Some("availability"),
+            _ => None,
+        }
+    }
+}

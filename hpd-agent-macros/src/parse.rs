@@ -1,0 +1,303 @@
+//! The grammar of a harness: an `impl` block of which only signatures and attributes are read. A body stays one group
+//! of tokens, and what is not understood stays as it is, for the compiler to judge.
+
+use proc_macro2::{Delimiter, TokenStream, TokenTree};
+use quote::{ToTokens, quote};
+use syn::{
+    Attribute, Generics, Signature, Token, Type, Visibility, braced,
+    ext::IdentExt,
+    parse::{Parse, ParseStream},
+    spanned::Spanned,
+    token,
+};
+
+use crate::problem::Problem;
+
+/// An inherent `impl` block.
+pub(crate) struct HarnessItem {
+    /// The attributes of the block, without our own.
+    pub(crate) attrs: Vec<Attribute>,
+    pub(crate) unsafety: Option<Token![unsafe]>,
+    pub(crate) impl_token: Token![impl],
+    pub(crate) generics: Generics,
+    pub(crate) ty: Type,
+    /// `#![…]` inside of the block.
+    pub(crate) inner_attrs: Vec<Attribute>,
+    pub(crate) members: Vec<Member>,
+}
+
+/// One item of the block.
+pub(crate) enum Member {
+    Method(Box<Method>),
+    /// A constant, a type, a macro call, or something that is not yet typed to its end.
+    Other(TokenStream),
+}
+
+/// A method with a body that nobody looks into.
+pub(crate) struct Method {
+    pub(crate) attrs: Vec<Attribute>,
+    pub(crate) vis: Visibility,
+    pub(crate) sig: Signature,
+    pub(crate) body: TokenTree,
+}
+
+impl Parse for HarnessItem {
+    fn parse(input: ParseStream<'_>) -> syn::Result<Self> {
+        let attrs = input.call(Attribute::parse_outer)?;
+        let unsafety = input.parse()?;
+        if !input.peek(Token![impl]) {
+            return Err(not_an_impl(input));
+        }
+        let impl_token = input.parse()?;
+        let mut generics: Generics = if input.peek(Token![<]) { input.parse()? } else { Generics::default() };
+        let ty: Type = input.parse()?;
+        if input.peek(Token![for]) {
+            return Err(Problem::TraitImpl.at(ty.span()));
+        }
+        generics.where_clause = input.parse()?;
+        let content;
+        braced!(content in input);
+        let inner_attrs = content.call(Attribute::parse_inner)?;
+        let mut members = Vec::new();
+        while !content.is_empty() {
+            members.push(content.call(Member::parse)?);
+        }
+        Ok(Self { attrs, unsafety, impl_token, generics, ty: ungrouped(ty), inner_attrs, members })
+    }
+}
+
+/// A `$t:ty` arrives in an invisible group.
+fn ungrouped(ty: Type) -> Type {
+    match ty {
+        Type::Group(group) => ungrouped(*group.elem),
+        Type::Paren(paren) => ungrouped(*paren.elem),
+        other => other,
+    }
+}
+
+fn not_an_impl(input: ParseStream<'_>) -> syn::Error {
+    let fork = input.fork();
+    let at = fork.span();
+    // Past visibility and qualifiers.
+    let _ = fork.parse::<Visibility>();
+    while let Ok(word) = fork.call(syn::Ident::parse_any) {
+        let found = match word.to_string().as_str() {
+            "struct" => "a struct",
+            "enum" => "an enum",
+            "union" => "a union",
+            "trait" => "a trait",
+            "fn" => "a function",
+            "mod" => "a module",
+            "async" | "unsafe" | "const" | "extern" => continue,
+            _ => "this item",
+        };
+        return Problem::NotAnImpl { found }.at(word.span());
+    }
+    Problem::NotAnImpl { found: "this item" }.at(at)
+}
+
+impl Parse for Member {
+    fn parse(input: ParseStream<'_>) -> syn::Result<Self> {
+        let ahead = input.fork();
+        if let Ok(method) = ahead.call(Method::parse) {
+            use syn::parse::discouraged::Speculative as _;
+            input.advance_to(&ahead);
+            return Ok(Self::Method(Box::new(method)));
+        }
+        let mut tokens = TokenStream::new();
+        while !input.is_empty() {
+            let token: TokenTree = input.parse()?;
+            let last = match &token {
+                TokenTree::Punct(punct) => punct.as_char() == ';',
+                TokenTree::Group(group) => group.delimiter() == Delimiter::Brace,
+                _ => false,
+            };
+            tokens.extend([token]);
+            if last {
+                break;
+            }
+        }
+        Ok(Self::Other(tokens))
+    }
+}
+
+impl Parse for Method {
+    fn parse(input: ParseStream<'_>) -> syn::Result<Self> {
+        let attrs = input.call(Attribute::parse_outer)?;
+        let vis = input.parse()?;
+        let sig = input.parse()?;
+        if !input.peek(token::Brace) {
+            return Err(input.error("expected a body"));
+        }
+        Ok(Self { attrs, vis, sig, body: input.parse()? })
+    }
+}
+
+/// The capability attributes, by the last segment of their paths.
+pub(crate) fn capability(attribute: &Attribute) -> Option<&'static str> {
+    let last = attribute.path().segments.last()?;
+    ["subagent", "ai_function"].into_iter().find(|name| last.ident == name)
+}
+
+/// The name of the type: its last segment.
+pub(crate) fn type_name(ty: &Type) -> Option<&syn::Ident> {
+    match ty {
+        Type::Path(path) => path.path.segments.last().map(|segment| &segment.ident),
+        _ => None,
+    }
+}
+
+/// A doc comment, as an expression of type `&'static str`.
+pub(crate) struct Doc {
+    pub(crate) tokens: TokenStream,
+    /// Known to have no word in it.
+    pub(crate) blank: bool,
+}
+
+/// The doc comment among `attrs`: one leading space per line is stripped, paragraphs stay. A part that is not a string
+/// literal, such as `include_str!("…")`, is joined by `concat!`.
+pub(crate) fn docs(attrs: &[Attribute]) -> Option<Doc> {
+    let mut parts: Vec<Part> = Vec::new();
+    for attr in attrs {
+        let syn::Meta::NameValue(pair) = &attr.meta else { continue };
+        if !pair.path.is_ident("doc") {
+            continue;
+        }
+        let part = match string_literal(&pair.value) {
+            Some(text) => Part::Text(unindented(&text.value())),
+            None => Part::Tokens(pair.value.to_token_stream()),
+        };
+        match (parts.last_mut(), part) {
+            (Some(Part::Text(text)), Part::Text(line)) => {
+                text.push('\n');
+                text.push_str(&line);
+            }
+            (Some(_), part) => parts.extend([Part::Text("\n".to_owned()), part]),
+            (None, part) => parts.push(part),
+        }
+    }
+    match parts.as_slice() {
+        [] => None,
+        [Part::Text(text)] => {
+            let text = text.trim();
+            Some(Doc { tokens: quote!(#text), blank: text.is_empty() })
+        }
+        parts => {
+            let parts = parts.iter().map(|part| match part {
+                Part::Text(text) => quote!(#text),
+                Part::Tokens(tokens) => tokens.clone(),
+            });
+            Some(Doc { tokens: quote!(::core::concat!(#(#parts),*)), blank: false })
+        }
+    }
+}
+
+enum Part {
+    Text(String),
+    Tokens(TokenStream),
+}
+
+fn unindented(text: &str) -> String {
+    let starred = text.contains('\n')
+        && text.lines().skip(1).all(|line| line.trim_start().starts_with('*') || line.trim().is_empty());
+    let lines = text.lines().map(|line| {
+        let line = match line.trim_start().strip_prefix('*') {
+            Some(rest) if starred => rest,
+            _ => line,
+        };
+        line.strip_prefix(' ').unwrap_or(line).trim_end()
+    });
+    lines.collect::<Vec<_>>().join("\n")
+}
+
+/// The string literal that an expression is, through the invisible groups of `macro_rules!`.
+pub(crate) fn string_literal(expr: &syn::Expr) -> Option<&syn::LitStr> {
+    match literal(expr)? {
+        syn::Lit::Str(text) => Some(text),
+        _ => None,
+    }
+}
+
+/// The literal that an expression is.
+pub(crate) fn literal(expr: &syn::Expr) -> Option<&syn::Lit> {
+    match expr {
+        syn::Expr::Lit(lit) => Some(&lit.lit),
+        syn::Expr::Group(group) => literal(&group.expr),
+        syn::Expr::Paren(paren) => literal(&paren.expr),
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use syn::parse_quote;
+
+    use super::*;
+
+    fn parse(tokens: TokenStream) -> syn::Result<HarnessItem> {
+        syn::parse2(tokens)
+    }
+
+    #[test]
+    fn bodies_are_not_read() {
+        let item =
+            parse(quote!(impl T { fn a(&self) -> u32 { let x = self. ; 1 + } const X: [u8; 1] = [0]; fn b() {} }));
+        let members = item.unwrap().members;
+        let kinds: Vec<_> = members.iter().map(|member| matches!(member, Member::Method(_))).collect();
+        assert_eq!(kinds, [true, false, true]);
+    }
+
+    #[test]
+    fn a_half_typed_signature_is_left_alone() {
+        let item = parse(quote!(impl T { fn a(&self, b) -> { } fn c() {} })).unwrap();
+        assert!(matches!(item.members.as_slice(), [Member::Other(_), Member::Method(_)]));
+    }
+
+    #[test]
+    fn other_items_are_named() {
+        for (tokens, expected) in [
+            (
+                quote!(
+                    pub struct T;
+                ),
+                "a struct",
+            ),
+            (
+                quote!(
+                    pub(crate) async unsafe fn f() {}
+                ),
+                "a function",
+            ),
+            (
+                quote!(
+                    trait T {}
+                ),
+                "a trait",
+            ),
+            (quote!(impl A for B {}), "implementation of a trait"),
+            (quote!(), "this item"),
+        ] {
+            let error = parse(tokens).err().unwrap().to_string();
+            assert!(error.contains(expected), "{error}");
+        }
+    }
+
+    #[test]
+    fn doc_comments_keep_their_paragraphs() {
+        let attrs: Vec<Attribute> = parse_quote!(
+            /// First line
+            ///   indented.
+            ///
+            /// Second paragraph.
+        );
+        let doc = docs(&attrs).unwrap();
+        assert_eq!(doc.tokens.to_string(), "\"First line\\n  indented.\\n\\nSecond paragraph.\"");
+        let attrs: Vec<Attribute> = parse_quote!(#[doc = "\n * A block\n * comment.\n "]);
+        assert_eq!(docs(&attrs).unwrap().tokens.to_string(), "\"A block\\ncomment.\"");
+        let attrs: Vec<Attribute> = parse_quote!(#[doc = " See:"] #[doc = include_str!("x.md")]);
+        assert!(docs(&attrs).unwrap().tokens.to_string().contains("concat"));
+        let attrs: Vec<Attribute> = parse_quote!(#[doc = "  "]);
+        assert!(docs(&attrs).unwrap().blank);
+        assert!(docs(&[]).is_none());
+    }
+}

@@ -1,0 +1,188 @@
+//! What the expansion of the macros names. No part of the public interface: it changes in any version.
+//!
+//! The macros and this crate are released together, so the two always fit.
+
+use std::marker::PhantomData;
+
+pub use std::{
+    future::Future,
+    option::Option::{self, None, Some},
+    panic::Location,
+};
+
+pub use inventory;
+
+pub use crate::{
+    chat::BoxFuture,
+    compaction::ForkCompaction,
+    declare::{
+        Action, AgentInvocationModePolicy, Arguments, BackgroundNotification, CapabilityInfo, CapabilityKind, Entry,
+        ErasedHarness, FunctionInfo, HarnessParam, HarnessRef, HarnessTable, Metadata, Output, ParamInfo, PlainOutput,
+        SubAgentAvailability, SubAgentContextPolicy, SubAgentInfo, SubAgentLifecycle, ToolHarness, ToolParam,
+    },
+    tool::Registration,
+};
+use crate::{
+    declare::{FunctionContext, IntoIdentifiedSubAgent, IntoSubAgent, SubAgent, ToolError},
+    error::BoxError,
+    message::ToolOutput,
+};
+
+type Defined<'h> = BoxFuture<'h, Result<SubAgent, BoxError>>;
+type Called<'h> = BoxFuture<'h, Result<ToolOutput, ToolError>>;
+
+/// What a method with `agent_id` returned.
+pub fn define<'h, T: IntoSubAgent>(value: T, agent_id: &'static str) -> Defined<'h> {
+    Box::pin(std::future::ready(value.into_sub_agent(Some(agent_id))))
+}
+
+/// What a method without `agent_id` returned.
+pub fn define_identified<'h, T: IntoIdentifiedSubAgent>(value: T) -> Defined<'h> {
+    Box::pin(std::future::ready(value.into_sub_agent(None)))
+}
+
+/// What an `async` method with `agent_id` will return.
+pub fn define_later<'h, T: IntoSubAgent>(
+    future: impl Future<Output = T> + Send + 'h,
+    agent_id: &'static str,
+) -> Defined<'h> {
+    Box::pin(async move { future.await.into_sub_agent(Some(agent_id)) })
+}
+
+/// What an `async` method without `agent_id` will return.
+pub fn define_identified_later<'h, T: IntoIdentifiedSubAgent>(
+    future: impl Future<Output = T> + Send + 'h,
+) -> Defined<'h> {
+    Box::pin(async move { future.await.into_sub_agent(None) })
+}
+
+/// The call of an `async` function.
+pub fn call<'h>(future: impl Future<Output = Result<ToolOutput, ToolError>> + Send + 'h) -> Called<'h> {
+    Box::pin(future)
+}
+
+/// The call of a function that is not `async`. It runs when the future is polled, not before.
+pub fn call_now<'h>(call: impl FnOnce() -> Result<ToolOutput, ToolError> + Send + 'h) -> Called<'h> {
+    Box::pin(async move { call() })
+}
+
+/// One parameter of a function.
+pub fn take<'c, T: ToolParam<'c>>(
+    arguments: &Arguments<'_>,
+    context: &'c FunctionContext,
+    name: &str,
+) -> Result<T, ToolError> {
+    T::take(arguments, context, name)
+}
+
+/// The result of a conversion of one parameter, with its type spelled so that `?` needs no prelude.
+pub type Taken<T> = Result<T, ToolError>;
+
+/// Adds one value of `metadata(…)`.
+pub fn insert_metadata(metadata: &mut Metadata, key: &str, value: impl Into<serde_json::Value>) {
+    metadata.insert(key.to_owned(), value.into());
+}
+
+/// How a harness is made where no instance was given: the inherent constant wins if the type has a `Default`.
+#[derive(Debug)]
+pub struct Construct<H>(PhantomData<H>);
+
+impl<H: Default> Construct<H> {
+    pub const DEFAULT: Option<fn() -> H> = Some(H::default);
+}
+
+/// The other case.
+pub trait NoDefault<H> {
+    const DEFAULT: Option<fn() -> H> = None;
+}
+
+impl<H> NoDefault<H> for Construct<H> {}
+
+/// Checks of values that are constants but not literals. They run while the declaration compiles; a failed one is an
+/// error at the value, because every token of the call has its span.
+#[expect(clippy::panic, reason = "a panic in a constant is how it refuses to compile")]
+pub mod check {
+    use crate::{declare::SubAgentAvailability, id::rules};
+
+    /// Text assembled in a constant, cut where the room ends.
+    struct Text {
+        bytes: [u8; 512],
+        len: usize,
+    }
+
+    impl Text {
+        const fn new() -> Self {
+            Self { bytes: [0; 512], len: 0 }
+        }
+
+        const fn with(mut self, text: &str) -> Self {
+            let mut rest = text.as_bytes();
+            let (_, mut room) = self.bytes.split_at_mut(self.len);
+            let mut added = 0;
+            while let ([byte, tail @ ..], [slot, free @ ..]) = (rest, room) {
+                *slot = *byte;
+                added += 1;
+                rest = tail;
+                room = free;
+            }
+            self.len += added;
+            self
+        }
+
+        const fn as_str(&self) -> &str {
+            match std::str::from_utf8(self.bytes.split_at(self.len).0) {
+                Ok(text) => text,
+                Err(_) => "the value is not valid",
+            }
+        }
+    }
+
+    /// An agent id.
+    #[track_caller]
+    #[must_use]
+    pub const fn agent_id(id: &'static str) -> &'static str {
+        if let Err(rule) = rules::agent_id(id) {
+            let text = Text::new().with("the agent id \"").with(id).with("\" is not legal: expected ").with(rule);
+            panic!("{}", text.as_str());
+        }
+        id
+    }
+
+    /// The name of a tool.
+    #[track_caller]
+    #[must_use]
+    pub const fn tool_name(name: &'static str) -> &'static str {
+        if let Err(rule) = rules::tool_name(name) {
+            let text = Text::new().with("the tool name \"").with(name).with("\" is not legal: expected ").with(rule);
+            panic!("{}", text.as_str());
+        }
+        name
+    }
+
+    /// The description of a tool.
+    #[track_caller]
+    #[must_use]
+    pub const fn description(description: &'static str) -> &'static str {
+        assert_not_blank(description);
+        description
+    }
+
+    #[track_caller]
+    const fn assert_not_blank(text: &str) {
+        if text.trim_ascii().is_empty() {
+            panic!("the description is blank: say what the tool does, for the model that chooses it");
+        }
+    }
+
+    /// From where a subagent may be called.
+    #[track_caller]
+    #[must_use]
+    pub const fn availability(availability: SubAgentAvailability) -> SubAgentAvailability {
+        if !availability.is_callable() {
+            panic!(
+                "`through_depth(0)` makes a tool that nobody can call: the smallest depth is 1, the root's children"
+            );
+        }
+        availability
+    }
+}

@@ -1,0 +1,6 @@
+//! Tools: their schemas, and the registry of the harnesses that a program was compiled with.
+
+pub mod registry;
+pub mod schema;
+
+pub use self::registry::{Registration, RegistryError};

@@ -4,3 +4,4 @@ pub mod error;
 pub mod history;
 pub mod id;
 pub mod message;
+pub mod testing;

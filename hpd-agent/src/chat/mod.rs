@@ -6,6 +6,8 @@
 
 mod checked;
 mod error;
+#[cfg(feature = "genai")]
+pub mod genai;
 mod registry;
 mod retry;
 

@@ -87,7 +87,6 @@ impl ScriptedChatClient {
     ///     .otherwise(["The parent's answer."]);
     /// assert_eq!(client.remaining(), 3);
     /// ```
-    #[must_use]
     pub fn route() -> ScriptRoutes {
         ScriptRoutes { routes: Vec::new() }
     }

@@ -34,4 +34,4 @@ if [[ ! -f "$aimock/.installed" ]]; then
 fi
 
 echo "export HPD_LLMOCK=$llmock/bin/llmock"
-echo "export HPD_AIMOCK=$aimock/node_modules/.bin/aimock"
+echo "export HPD_AIMOCK=$aimock/node_modules/.bin/llmock"

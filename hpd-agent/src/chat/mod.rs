@@ -4,8 +4,12 @@
 //! A [`ChatClient`] is implemented once per provider and called through `dyn`. The request carries a
 //! [`History`], not a copy of it; only an adapter iterates over it.
 
+mod checked;
 mod error;
+#[cfg(feature = "genai")]
+pub mod genai;
 mod registry;
+mod retry;
 
 use std::{
     future::{Future, ready},
@@ -21,6 +25,7 @@ use serde_json::{Map, Value};
 pub use self::{
     error::{ChatError, ChatErrorKind},
     registry::{ChatProviderError, ChatProviderRegistry},
+    retry::{RetryPolicy, Retrying},
 };
 use crate::{
     history::History,

@@ -48,7 +48,9 @@ impl std::error::Error for BuildError {}
 #[non_exhaustive]
 pub enum BuildProblem {
     /// No model.
-    #[error("agent `{agent}` has no model: give it one with `.with_chat_client(…)`, or name a registered provider with `AgentConfig::with_chat`")]
+    #[error(
+        "agent `{agent}` has no model: give it one with `.with_chat_client(…)`, or name a registered provider with `AgentConfig::with_chat`"
+    )]
     NoChatClient {
         /// The agent.
         agent: String,
@@ -108,7 +110,9 @@ pub enum BuildProblem {
         reason: String,
     },
     /// A harness type of which no instance can be made.
-    #[error("{at}: no instance of harness `{harness}` can be made: implement `Default` for it, or give the builder one with `.with_tool_harness_value(…)` or `.with_tool_harness_factory(…)`")]
+    #[error(
+        "{at}: no instance of harness `{harness}` can be made: implement `Default` for it, or give the builder one with `.with_tool_harness_value(…)` or `.with_tool_harness_factory(…)`"
+    )]
     NoHarnessInstance {
         /// Where it is asked for.
         at: String,
@@ -124,7 +128,9 @@ pub enum BuildProblem {
         source: BoxError,
     },
     /// An attribute argument and the returned value say different things.
-    #[error("{at}: the attribute says `{argument} = {attribute}`, the returned value says `{value}`: leave one of them out")]
+    #[error(
+        "{at}: the attribute says `{argument} = {attribute}`, the returned value says `{value}`: leave one of them out"
+    )]
     Contradiction {
         /// Where.
         at: String,

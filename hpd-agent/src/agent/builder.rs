@@ -201,8 +201,7 @@ impl AgentBuilder {
     ///
     /// [`BuildError`] lists everything that is wrong, not only the first.
     pub async fn build(self) -> Result<Agent, BuildError> {
-        let mut freezer =
-            Freezer { instances: self.instances, factories: self.factories, ..Freezer::default() };
+        let mut freezer = Freezer::new(self.instances, self.factories);
         let at = Place::Builder;
         let id = self.agent_id.unwrap_or_else(|| slug(self.config.name()).into());
         let agent_id = AgentId::new(id).unwrap_or_else(|source| {
@@ -212,12 +211,7 @@ impl AgentBuilder {
 
         let names: Vec<Arc<str>> = self.config.tool_harnesses().map(Arc::from).collect();
         let context = HarnessContext::new(agent_id.clone(), Arc::clone(self.config.shared_name()));
-        freezer.definitions.push(Definition {
-            agent_id,
-            config: self.config,
-            harnesses: Vec::new(),
-            at: at.clone(),
-        });
+        freezer.definitions.push(Definition { agent_id, config: self.config, harnesses: Vec::new(), at: at.clone() });
         let mut harnesses = Vec::new();
         for wanted in self.harnesses.into_iter().chain(names.into_iter().map(Wanted::Name)) {
             harnesses.extend(match wanted {
@@ -319,10 +313,9 @@ fn check_tool_names(agent: &AgentId, tools: &[(Arc<Tool>, &Place)], problems: &m
 fn check_config(definition: &Definition, problems: &mut Vec<BuildProblem>) {
     let config = &definition.config;
     let at = || definition.at.to_string();
-    for (value, limit) in [
-        (config.max_iterations(), "max_iterations"),
-        (config.max_parallel_tool_calls(), "max_parallel_tool_calls"),
-    ] {
+    for (value, limit) in
+        [(config.max_iterations(), "max_iterations"), (config.max_parallel_tool_calls(), "max_parallel_tool_calls")]
+    {
         if value == 0 {
             problems.push(BuildProblem::ZeroLimit { at: at(), limit });
         }

@@ -18,7 +18,10 @@ use crate::{
     event::RESERVED_METADATA,
     id::{AgentId, ToolName},
     subagent::ChildIdentity,
-    tool::{function_schema, subagent_schema},
+    tool::{
+        registry,
+        schema::{function_schema, subagent_schema},
+    },
 };
 
 /// Makes an instance of a harness.
@@ -71,8 +74,8 @@ impl fmt::Debug for Place {
 /// Freezes a tree of harnesses, each type once.
 #[derive(Default)]
 pub(crate) struct Freezer {
-    pub(crate) instances: HashMap<TypeId, Arc<dyn ErasedHarness>>,
-    pub(crate) factories: HashMap<TypeId, Factory>,
+    instances: HashMap<TypeId, Arc<dyn ErasedHarness>>,
+    factories: HashMap<TypeId, Factory>,
     pub(crate) problems: Vec<BuildProblem>,
     /// Index 0 is the root agent.
     pub(crate) definitions: Vec<Definition>,
@@ -83,6 +86,11 @@ pub(crate) struct Freezer {
 }
 
 impl Freezer {
+    /// Freezes with these instances and factories; where neither has a type, its own default makes one.
+    pub(crate) fn new(instances: HashMap<TypeId, Arc<dyn ErasedHarness>>, factories: HashMap<TypeId, Factory>) -> Self {
+        Self { instances, factories, ..Self::default() }
+    }
+
     /// The place of a harness that is there.
     pub(crate) fn add(&mut self, harness: Arc<dyn ErasedHarness>) -> usize {
         let index = self.harnesses.len();
@@ -109,8 +117,8 @@ impl Freezer {
 
     /// The place of a harness that is asked for by its name.
     pub(crate) fn harness_named(&mut self, name: &str, at: &Place) -> Option<usize> {
-        match crate::tool::find_harness(name) {
-            Ok(harness) => self.harness(&harness, at),
+        match registry::harness(name) {
+            Ok(registered) => self.harness(&registered.harness(), at),
             Err(reason) => {
                 let (at, name, reason) = (at.to_string(), name.to_owned(), reason.to_string());
                 self.problems.push(BuildProblem::UnknownHarness { at, name, reason });
@@ -263,13 +271,7 @@ impl Freezer {
         }
     }
 
-    fn unsupported_unless(
-        &mut self,
-        at: &Place,
-        supported: bool,
-        argument: &'static str,
-        value: &dyn fmt::Debug,
-    ) {
+    fn unsupported_unless(&mut self, at: &Place, supported: bool, argument: &'static str, value: &dyn fmt::Debug) {
         if !supported {
             self.problems.push(BuildProblem::NotSupported {
                 at: at.to_string(),

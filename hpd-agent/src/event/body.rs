@@ -380,6 +380,14 @@ fn is_empty_list(list: &Arc<[Arc<str>]>) -> bool {
 pub struct RunConfigText(Map<String, Value>);
 
 impl RunConfigText {
+    /// Any configuration that is written as a JSON object; `None` if it is not.
+    pub(crate) fn of<T: Serialize>(config: &T) -> Option<Self> {
+        match serde_json::to_value(config) {
+            Ok(Value::Object(map)) => Some(Self(map)),
+            _ => None,
+        }
+    }
+
     /// The JSON object.
     #[must_use]
     pub fn as_map(&self) -> &Map<String, Value> {

@@ -14,7 +14,7 @@ use std::{
     sync::{Arc, OnceLock},
 };
 
-pub(crate) use self::hub::{EventHub, Subscription};
+pub(crate) use self::hub::{Delivery, EventHub, Gap, Subscription};
 pub(crate) use self::thread::RESERVED_METADATA;
 pub use self::{
     body::*,

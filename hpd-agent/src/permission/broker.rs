@@ -91,13 +91,6 @@ impl Broker {
         self.lock().watchers.retain(|watcher| watcher.send(request.clone()).is_ok());
     }
 
-    /// Whether anybody has taken the requests.
-    pub(crate) fn has_watchers(&self) -> bool {
-        let mut inner = self.lock();
-        inner.watchers.retain(|watcher| !watcher.is_closed());
-        !inner.watchers.is_empty()
-    }
-
     /// Resolves when nobody has the requests any more.
     pub(crate) async fn abandoned(&self) {
         loop {

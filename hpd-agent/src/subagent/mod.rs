@@ -6,7 +6,7 @@ mod child;
 mod result;
 
 pub(crate) use self::{
-    call::{Refusal, SubAgentCall},
+    call::SubAgentCall,
     child::{ChildIdentity, availability_error},
     result::{completed, failed},
 };

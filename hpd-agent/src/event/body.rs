@@ -370,6 +370,14 @@ payloads! {
     }
 }
 
+impl TurnStarted {
+    /// The beginning of a turn with this input; for those who import conversations.
+    #[must_use]
+    pub const fn new(turn_id: TurnId, message: Arc<Message>) -> Self {
+        Self { turn_id, message }
+    }
+}
+
 fn is_empty_list(list: &Arc<[Arc<str>]>) -> bool {
     list.is_empty()
 }

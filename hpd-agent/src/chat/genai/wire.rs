@@ -85,6 +85,9 @@ fn options(provider: GenaiProvider, options: &ChatOptions, model: &str) -> Resul
     let mut thinks = false;
     match &options.effort {
         Some(effort) => match ReasoningEffort::from_str(effort) {
+            Ok(ReasoningEffort::Budget(_)) if provider.speaks_openai() => {
+                return Err(format!("`{effort}` is no effort for {provider}: it takes words, no number of tokens"));
+            }
             Ok(effort) => {
                 thinks = !matches!(effort, ReasoningEffort::Zero | ReasoningEffort::Budget(0));
                 wire.reasoning_effort = Some(effort);

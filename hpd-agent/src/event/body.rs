@@ -107,7 +107,7 @@ events! {
     /// A child was cancelled.
     durable SubAgentInvocationCancelled(SubAgentInvocationCancelled) = "SUBAGENT_INVOCATION_CANCELLED";
     /// Something that a tool or an application says; durable or not as it chose.
-    chosen Custom(CustomEvent) = "CUSTOM";
+    chosen Custom(Box<CustomEvent>) = "CUSTOM";
     /// A piece of an answer's text.
     live TextDelta(TextDelta) = "TEXT_DELTA";
     /// A piece of a model's reasoning.

@@ -59,7 +59,7 @@ impl Lane {
         let mut child_state = child.lock().await;
         child_state.record(&child.source, now, EventBody::ThreadCreated(header));
         let message = Message::of(MessageId::generate(), Role::User, [Part::Text(input)]);
-        child.record_start(&mut child_state, now, message.with_provenance(Provenance::Delegation))?;
+        child.record_start(&mut child_state, now, Arc::new(message.with_provenance(Provenance::Delegation)))?;
         let request = child.record_request(&mut child_state, now);
         let started = SubAgentInvocationStarted { invocation: Arc::clone(invocation) };
         state.record(&self.source, now, EventBody::SubAgentInvocationStarted(started));

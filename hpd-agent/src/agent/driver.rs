@@ -76,11 +76,16 @@ impl Lane {
     }
 
     /// Records that the agent begins to work on an input.
-    pub(crate) fn record_start(&self, state: &mut LaneState, now: Timestamp, input: Message) -> Result<(), RunError> {
+    pub(crate) fn record_start(
+        &self,
+        state: &mut LaneState,
+        now: Timestamp,
+        input: Arc<Message>,
+    ) -> Result<(), RunError> {
         let settings = self.settings(self.blueprint()?);
         state.record(&self.source, now, EventBody::ExecutionStarted(ExecutionStarted { settings }));
         self.answer_leftovers(state, now, "The run was interrupted: it is unknown whether this call had any effect.");
-        let started = TurnStarted { turn_id: TurnId::generate(), message: Arc::new(input) };
+        let started = TurnStarted { turn_id: TurnId::generate(), message: input };
         state.record(&self.source, now, EventBody::TurnStarted(started));
         Ok(())
     }

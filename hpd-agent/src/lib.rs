@@ -10,6 +10,7 @@ pub mod history;
 pub mod id;
 pub mod message;
 pub mod store;
+pub mod testing;
 pub mod tool;
 
 #[doc(hidden)]

@@ -41,7 +41,7 @@ pub(crate) fn tool_harness(arguments: TokenStream, item: TokenStream) -> TokenSt
 pub(crate) fn outside(attribute: &'static str, item: TokenStream) -> TokenStream {
     let error = Problem::OutsideHarness { attribute }.at(Span::call_site()).into_compile_error();
     let item = match syn::parse2::<Method>(item.clone()) {
-        Ok(method) => fallback::method(&method),
+        Ok(method) => fallback::tool(&method),
         Err(_) => item,
     };
     quote!(#error #item)
@@ -130,13 +130,13 @@ struct Names {
     this: Ident,
     arguments: Ident,
     context: Ident,
-    future: Ident,
+    value: Ident,
 }
 
 impl Names {
     fn new() -> Self {
         let name = |name| Ident::new(name, Span::mixed_site());
-        Self { this: name("this"), arguments: name("arguments"), context: name("context"), future: name("future") }
+        Self { this: name("this"), arguments: name("arguments"), context: name("context"), value: name("value") }
     }
 }
 
@@ -200,34 +200,44 @@ impl Scope<'_> {
         variants_of: Option<&TokenStream>,
         constants: &mut TokenStream,
     ) -> TokenStream {
-        let span = expr.span();
-        let scope = variants_of.map(|ty| quote!(use #ty::*;));
-        let value = |expr: TokenStream| match check {
-            None => quote!({ #scope #expr }),
-            Some(check) => {
+        let span = tokens::anchor(expr);
+        let check = |value: TokenStream| {
+            check.map(|check| {
                 let check = Ident::new(check, span);
                 let call = tokens::respanned(quote!(__hpd::check::), span);
-                quote_spanned!(span=> #call #check(#expr))
-            }
+                quote_spanned!(span=> #call #check(#value))
+            })
+        };
+        let value = |expr: TokenStream| match variants_of {
+            None => expr,
+            Some(ty) => quote!({ use #ty::*; #expr }),
         };
         let generics = &self.harness.generics;
         let expr = expr.to_token_stream();
         if !generics.params.is_empty() && tokens::depend_on(expr.clone(), generics) {
-            let value = value(expr);
-            return quote!(const { let value: #ty = #value; value });
+            let name = Ident::new("value", Span::mixed_site());
+            let (check, value) = (check(quote!(&#name)), value(expr));
+            return quote!(const { let #name: #ty = #value; #check; #name });
         }
-        let name = format_ident!("__{}_{}", prefix.to_uppercase(), capability.index);
+        let prefix = prefix.to_uppercase();
+        let name = format_ident!("__{prefix}_{}", capability.index);
         let value = value(tokens::without_self(expr, &self.harness.ty));
         let cfgs = &capability.cfgs;
         constants.extend(quote!(#(#cfgs)* const #name: #ty = #value;));
+        // A constant of its own: the value is not wrong where it is used, only where it is checked.
+        if let Some(check) = check(quote!(&#name)) {
+            let name = format_ident!("__CHECK_{prefix}_{}", capability.index);
+            constants.extend(quote!(#(#cfgs)* const #name: () = #check;));
+        }
         name.to_token_stream()
     }
 
-    /// The path of the method and its receiver.
+    /// The call of the method. What is wrong with the future that it gives is reported at the method's name.
     fn call(&self, capability: &Capability, names: &Names, arguments: TokenStream) -> TokenStream {
         let method = &capability.method;
         let receiver = capability.has_receiver.then_some(&names.this).into_iter();
-        quote!(Self::#method(#(#receiver,)* #arguments))
+        let span = capability.method.span();
+        quote_spanned!(span=> Self::#method(#(#receiver,)* #arguments))
     }
 }
 

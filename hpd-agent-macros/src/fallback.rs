@@ -36,11 +36,18 @@ fn member(member: &Member) -> TokenStream {
     }
 }
 
-pub(crate) fn method(method: &Method) -> TokenStream {
-    let Method { attrs, vis, sig, body } = method;
-    if !attrs.iter().any(|attr| parse::capability(attr).is_some()) {
-        return quote!(#(#attrs)* #vis #sig #body);
+fn method(method: &Method) -> TokenStream {
+    if method.attrs.iter().any(|attr| parse::capability(attr).is_some()) {
+        tool(method)
+    } else {
+        let Method { attrs, vis, sig, body } = method;
+        quote!(#(#attrs)* #vis #sig #body)
     }
+}
+
+/// A method that is a tool, or would be one if it stood in a harness.
+pub(crate) fn tool(method: &Method) -> TokenStream {
+    let Method { attrs, vis, sig, body } = method;
     let attrs = attrs.iter().filter(|attr| parse::capability(attr).is_none());
     let mut sig = sig.clone();
     for input in &mut sig.inputs {

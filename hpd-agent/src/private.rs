@@ -8,6 +8,7 @@ pub use std::{
     future::Future,
     option::Option::{self, None, Some},
     panic::Location,
+    result::Result::Ok,
 };
 
 pub use inventory;
@@ -56,9 +57,33 @@ pub fn define_identified_later<'h, T: IntoIdentifiedSubAgent>(
     Box::pin(async move { future.await.into_sub_agent(None) })
 }
 
-/// The call of an `async` function.
-pub fn call<'h>(future: impl Future<Output = Result<ToolOutput, ToolError>> + Send + 'h) -> Called<'h> {
-    Box::pin(future)
+/// The call of an `async` function that has not begun. In two steps, so that the type of the value is known where the
+/// second one looks at it; and without an `async` block in the expansion, of which the compiler reports only the first
+/// that is not `Send`.
+pub fn call<'h, F: Future + Send + 'h, S: FnOnce() -> Result<F, ToolError> + Send + 'h>(start: S) -> Call<'h, F, S> {
+    Call { start, future: PhantomData }
+}
+
+/// See [`call`].
+#[derive(Debug)]
+pub struct Call<'h, F, S> {
+    start: S,
+    future: PhantomData<fn(&'h ()) -> F>,
+}
+
+impl<'h, F: Future, S: FnOnce() -> Result<F, ToolError>> Call<'h, F, S> {
+    /// What becomes of the value. The bounds are those of [`call`]; on the block they would be reported once more.
+    pub fn finish(self, finish: impl FnOnce(F::Output) -> Result<ToolOutput, ToolError> + Send + 'h) -> Called<'h>
+    where
+        F: Send + 'h,
+        S: Send + 'h,
+    {
+        let start = self.start;
+        Box::pin(async move {
+            let future = start()?;
+            finish(future.await)
+        })
+    }
 }
 
 /// The call of a function that is not `async`. It runs when the future is polled, not before.
@@ -74,9 +99,6 @@ pub fn take<'c, T: ToolParam<'c>>(
 ) -> Result<T, ToolError> {
     T::take(arguments, context, name)
 }
-
-/// The result of a conversion of one parameter, with its type spelled so that `?` needs no prelude.
-pub type Taken<T> = Result<T, ToolError>;
 
 /// Adds one value of `metadata(…)`.
 pub fn insert_metadata(metadata: &mut Metadata, key: &str, value: impl Into<serde_json::Value>) {
@@ -139,50 +161,37 @@ pub mod check {
 
     /// An agent id.
     #[track_caller]
-    #[must_use]
-    pub const fn agent_id(id: &'static str) -> &'static str {
+    pub const fn agent_id(id: &&'static str) {
         if let Err(rule) = rules::agent_id(id) {
             let text = Text::new().with("the agent id \"").with(id).with("\" is not legal: expected ").with(rule);
             panic!("{}", text.as_str());
         }
-        id
     }
 
     /// The name of a tool.
     #[track_caller]
-    #[must_use]
-    pub const fn tool_name(name: &'static str) -> &'static str {
+    pub const fn tool_name(name: &&'static str) {
         if let Err(rule) = rules::tool_name(name) {
             let text = Text::new().with("the tool name \"").with(name).with("\" is not legal: expected ").with(rule);
             panic!("{}", text.as_str());
         }
-        name
     }
 
     /// The description of a tool.
     #[track_caller]
-    #[must_use]
-    pub const fn description(description: &'static str) -> &'static str {
-        assert_not_blank(description);
-        description
-    }
-
-    #[track_caller]
-    const fn assert_not_blank(text: &str) {
-        if text.trim_ascii().is_empty() {
+    pub const fn description(description: &&'static str) {
+        if description.trim_ascii().is_empty() {
             panic!("the description is blank: say what the tool does, for the model that chooses it");
         }
     }
 
     /// From where a subagent may be called.
     #[track_caller]
-    #[must_use]
-    pub const fn availability(availability: SubAgentAvailability) -> SubAgentAvailability {
+    pub const fn availability(availability: &SubAgentAvailability) {
         if !availability.is_callable() {
             panic!(
                 "`through_depth(0)` makes a tool that nobody can call: the smallest depth is 1, the root's children"
             );
         }
-        availability
     }
 }

@@ -31,7 +31,7 @@ impl Scope<'_> {
 
     fn action(&self, capability: &Capability, function: &Function) -> TokenStream {
         let names = Names::new();
-        let Names { this, arguments, context, future } = &names;
+        let Names { this, arguments, context, value } = &names;
         let taken = function.params.iter().map(|Param { name, ty, span, .. }| {
             let take = tokens::respanned(quote!(__hpd::take), *span);
             quote_spanned!(*span=> #take::<#ty>(&#arguments, #context, #name)?)
@@ -45,17 +45,9 @@ impl Scope<'_> {
         // A future that cannot be sent is reported at the method's name.
         let name = capability.method.span();
         let body = if capability.is_async {
-            let result = result(quote!(#future.await));
-            let call_path = tokens::respanned(quote!(__hpd::call), name);
-            quote_spanned! {name=>
-                #call_path(async move {
-                    let #future = {
-                        let #arguments = #arguments;
-                        #call
-                    };
-                    #result
-                })
-            }
+            let finished = result(value.to_token_stream());
+            let start = tokens::respanned(quote!(__hpd::call), name);
+            quote_spanned!(name=> #start(move || __hpd::Ok(#call)).finish(|#value| #finished))
         } else {
             let result = result(call);
             let call_path = tokens::respanned(quote!(__hpd::call_now), name);

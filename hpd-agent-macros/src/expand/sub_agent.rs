@@ -2,7 +2,6 @@
 
 use proc_macro2::{Ident, TokenStream};
 use quote::{ToTokens, format_ident, quote, quote_spanned};
-use syn::spanned::Spanned;
 
 use super::{Names, Scope, optional};
 use crate::{
@@ -30,7 +29,7 @@ impl Scope<'_> {
             quote!(#field: #value)
         });
         let harnesses = sub_agent.tool_harnesses.iter().map(|ty| {
-            let span = ty.span();
+            let span = tokens::anchor_of_type(ty);
             let of = tokens::respanned(quote!(__hpd::HarnessRef::of), span);
             quote_spanned!(span=> #of::<#ty>())
         });
@@ -54,7 +53,7 @@ impl Scope<'_> {
         }
         let map = Ident::new("metadata", proc_macro2::Span::mixed_site());
         let insert = sub_agent.metadata.iter().map(|(key, value)| {
-            let span = value.span();
+            let span = tokens::anchor(value);
             let call = tokens::respanned(quote!(__hpd::insert_metadata), span);
             quote_spanned!(span=> #call(&mut #map, #key, #value);)
         });
@@ -75,15 +74,27 @@ impl Scope<'_> {
             quote_spanned!(*span=> <#ty as #trait_path<'_>>::from_harness_context(#context))
         });
         let call = self.call(capability, &names, argument.to_token_stream());
+        // What is wrong with the value is reported at the return type.
+        let output = capability.output;
+        let (binding, value) = if capability.is_async {
+            (TokenStream::new(), call)
+        } else {
+            let value = Ident::new("__value", output);
+            (quote!(let #value = #call;), value.to_token_stream())
+        };
         let name = match (&id, capability.is_async) {
             (Some(_), false) => "define",
             (Some(_), true) => "define_later",
             (None, false) => "define_identified",
             (None, true) => "define_identified_later",
         };
-        let name = Ident::new(name, capability.output);
-        let define = tokens::respanned(quote!(__hpd::), capability.output);
+        let name = Ident::new(name, output);
+        let define = tokens::respanned(quote!(__hpd::), output);
         let id = id.into_iter();
-        quote!(__hpd::Action::SubAgent(|#this, #context| #define #name(#call #(, #id)*)))
+        let defined = quote_spanned!(output=> #define #name(#value #(, #id)*));
+        quote!(__hpd::Action::SubAgent(|#this, #context| {
+            #binding
+            #defined
+        }))
     }
 }

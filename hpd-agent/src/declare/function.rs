@@ -112,6 +112,7 @@ pub trait ToolParam<'c>: Sized {
     fn take(arguments: &Arguments<'_>, context: &'c FunctionContext, name: &str) -> Result<Self, ToolError>;
 }
 
+#[diagnostic::do_not_recommend]
 impl<T: DeserializeOwned + JsonSchema> ToolParam<'_> for T {
     const IN_SCHEMA: bool = true;
 

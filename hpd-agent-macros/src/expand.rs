@@ -70,7 +70,8 @@ fn implementation(harness: &Harness, krate: &TokenStream) -> TokenStream {
             quote!(where #(#predicates,)* #bounds)
         }
     };
-    let location = location(ty.span());
+    let span = ty.span();
+    let location = quote_spanned!(span=> __hpd::Location::caller());
     let registration = (!is_generic).then(|| {
         quote! {
             __hpd::inventory::submit!(__hpd::Registration::new(
@@ -115,11 +116,6 @@ fn implementation(harness: &Harness, krate: &TokenStream) -> TokenStream {
     }
 }
 
-/// Where `span` is, as the running program sees it.
-fn location(span: Span) -> TokenStream {
-    quote_spanned!(span=> __hpd::Location::caller())
-}
-
 /// What the parts of an expansion share.
 struct Scope<'a> {
     harness: &'a Harness,
@@ -141,38 +137,24 @@ impl Names {
 }
 
 impl Scope<'_> {
-    /// One element of the table. What has to be evaluated by itself goes to `constants`.
+    /// One element of the table. What has to be evaluated by itself goes to `constants`. The call has the span of the
+    /// method's name: where it is called from is the place of the entry.
     fn entry(&self, capability: &Capability, constants: &mut TokenStream) -> TokenStream {
-        let Capability { cfgs, method, method_name, .. } = capability;
-        let checked = |value: &Option<Value>, check, constants: &mut TokenStream| match value {
-            None => quote!(__hpd::None),
-            Some(value) => {
+        let Capability { cfgs, .. } = capability;
+        let mut setters = TokenStream::new();
+        for (setter, check, value) in
+            [("name", "tool_name", &capability.name), ("description", "description", &capability.description)]
+        {
+            if let Some(value) = value {
                 let text = self.text(capability, check, value, constants);
-                quote!(__hpd::Some(#text))
-            }
-        };
-        let name = checked(&capability.name, "tool_name", constants);
-        let description = checked(&capability.description, "description", constants);
-        let doc = optional(capability.doc.as_ref());
-        let (kind, action) = match &capability.kind {
-            Kind::Function(function) => self.function(capability, function),
-            Kind::SubAgent(sub_agent) => self.sub_agent(capability, sub_agent, constants),
-        };
-        let location = location(method.span());
-        quote! {
-            #(#cfgs)*
-            __hpd::Entry {
-                info: __hpd::CapabilityInfo {
-                    method: #method_name,
-                    name: #name,
-                    description: #description,
-                    doc: #doc,
-                    location: #location,
-                    kind: #kind,
-                },
-                action: #action,
+                set(&mut setters, setter, &text);
             }
         }
+        let entry = match &capability.kind {
+            Kind::Function(function) => self.function(capability, function, &mut setters),
+            Kind::SubAgent(sub_agent) => self.sub_agent(capability, sub_agent, &mut setters, constants),
+        };
+        quote!(#(#cfgs)* #entry #setters)
     }
 
     /// A text: a literal as it is, a constant through its check.
@@ -204,8 +186,7 @@ impl Scope<'_> {
         let check = |value: TokenStream| {
             check.map(|check| {
                 let check = Ident::new(check, span);
-                let call = tokens::respanned(quote!(__hpd::check::), span);
-                quote_spanned!(span=> #call #check(#value))
+                quote_spanned!(span=> __hpd::check::#check(#value))
             })
         };
         let value = |expr: TokenStream| match variants_of {
@@ -213,15 +194,16 @@ impl Scope<'_> {
             Some(ty) => quote!({ use #ty::*; #expr }),
         };
         let generics = &self.harness.generics;
+        let independent = tokens::is_independent(expr, generics);
         let expr = expr.to_token_stream();
-        if !generics.params.is_empty() && tokens::depend_on(expr.clone(), generics) {
+        if !independent && !generics.params.is_empty() && tokens::depend_on(expr.clone(), generics) {
             let name = Ident::new("value", Span::mixed_site());
             let (check, value) = (check(quote!(&#name)), value(expr));
             return quote!(const { let #name: #ty = #value; #check; #name });
         }
         let prefix = prefix.to_uppercase();
         let name = format_ident!("__{prefix}_{}", capability.index);
-        let value = value(tokens::without_self(expr, &self.harness.ty));
+        let value = value(if independent { expr } else { tokens::without_self(expr, &self.harness.ty) });
         let cfgs = &capability.cfgs;
         constants.extend(quote!(#(#cfgs)* const #name: #ty = #value;));
         // A constant of its own: the value is not wrong where it is used, only where it is checked.
@@ -241,9 +223,8 @@ impl Scope<'_> {
     }
 }
 
-fn optional(value: Option<&TokenStream>) -> TokenStream {
-    match value {
-        Some(value) => quote!(__hpd::Some(#value)),
-        None => quote!(__hpd::None),
-    }
+/// `.name(value)`
+fn set(out: &mut TokenStream, name: &str, value: &TokenStream) {
+    let name = Ident::new(name, Span::call_site());
+    out.extend(quote!(.#name(#value)));
 }

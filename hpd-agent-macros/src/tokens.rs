@@ -31,7 +31,23 @@ pub(crate) fn anchor(expr: &Expr) -> Span {
     }
 }
 
-/// The same for a type.
+/// Whether an expression is plainly one that knows nothing of its block. Looking at it is cheaper than looking at its
+/// tokens, and most values are a name or a call.
+pub(crate) fn is_independent(expr: &Expr, generics: &Generics) -> bool {
+    match expr {
+        Expr::Lit(_) => true,
+        Expr::Path(path) => {
+            let plain = |segment: &syn::PathSegment| segment.arguments.is_none() && segment.ident != "Self";
+            path.qself.is_none() && path.path.segments.iter().all(plain) && generics.params.is_empty()
+        }
+        Expr::Call(call) => {
+            is_independent(&call.func, generics) && call.args.iter().all(|arg| is_independent(arg, generics))
+        }
+        _ => false,
+    }
+}
+
+/// Where an error in the whole of a type is reported.
 pub(crate) fn anchor_of_type(ty: &Type) -> Span {
     match ty {
         Type::Path(path) => last_segment(&path.path).unwrap_or_else(|| path.span()),
@@ -43,14 +59,6 @@ pub(crate) fn anchor_of_type(ty: &Type) -> Span {
 
 fn last_segment(path: &syn::Path) -> Option<Span> {
     path.segments.last().map(|segment| segment.ident.span())
-}
-
-/// Every token with another span, so that the compiler reports there what it finds in the whole.
-pub(crate) fn respanned(tokens: TokenStream, span: Span) -> TokenStream {
-    map(tokens, &mut |mut token| {
-        token.set_span(span);
-        token.into()
-    })
 }
 
 /// `Self` replaced by the type: constants outside of the block don't know it.

@@ -140,7 +140,7 @@ fn capability(index: usize, method: &Method, errors: &mut Vec<syn::Error>) -> Op
         method_name,
         name: builder.name,
         description: builder.description,
-        doc: doc.map(|doc| doc.tokens),
+        doc: text_of(doc),
         has_receiver: method.sig.receiver().is_some(),
         is_async: method.sig.asyncness.is_some(),
         output: match &method.sig.output {
@@ -342,7 +342,7 @@ fn function_params(sig: &Signature, errors: &mut Vec<syn::Error>) -> Vec<Param> 
             errors.push(problem.at(input.ty.span()));
             continue;
         }
-        let doc = parse::docs(&input.attrs).filter(|doc| !doc.blank).map(|doc| doc.tokens);
+        let doc = text_of(parse::docs(&input.attrs));
         params.push(Param {
             name,
             doc,
@@ -351,6 +351,11 @@ fn function_params(sig: &Signature, errors: &mut Vec<syn::Error>) -> Vec<Param> 
         });
     }
     params
+}
+
+/// An expression of type `&'static str`.
+fn text_of(doc: Option<parse::Doc>) -> proc_macro2::TokenStream {
+    doc.map_or_else(|| quote!(""), |doc| doc.tokens)
 }
 
 /// Types that no implementation of a trait could make legal, in words of their own.
@@ -391,7 +396,7 @@ fn sub_agent_param(sig: &Signature, errors: &mut Vec<syn::Error>) -> Option<Para
         return None;
     }
     let ty = tokens::elided(&sig.generics, &input.ty);
-    Some(Param { name: String::new(), doc: None, ty, span: tokens::anchor_of_type(&input.ty) })
+    Some(Param { name: String::new(), doc: text_of(None), ty, span: tokens::anchor_of_type(&input.ty) })
 }
 
 /// Both places of a name that two tools have. A name that is a constant is looked at when the agent is built.

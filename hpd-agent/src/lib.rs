@@ -14,7 +14,7 @@ pub mod testing;
 pub mod tool;
 
 #[doc(hidden)]
-#[path = "private.rs"]
+#[path = "private/mod.rs"]
 pub mod __private;
 
 pub use hpd_agent_macros::{ai_function, subagent, tool_harness};

@@ -2,6 +2,9 @@
 //!
 //! The macros and this crate are released together, so the two always fit.
 
+pub mod check;
+mod entry;
+
 use std::marker::PhantomData;
 
 pub use std::{
@@ -13,18 +16,20 @@ pub use std::{
 
 pub use inventory;
 
+pub use self::entry::{function, sub_agent};
 pub use crate::{
     chat::BoxFuture,
     compaction::ForkCompaction,
     declare::{
-        Action, AgentInvocationModePolicy, Arguments, BackgroundNotification, CapabilityInfo, CapabilityKind, Entry,
-        ErasedHarness, FunctionInfo, HarnessParam, HarnessRef, HarnessTable, Metadata, Output, ParamInfo, PlainOutput,
-        SubAgentAvailability, SubAgentContextPolicy, SubAgentInfo, SubAgentLifecycle, ToolHarness, ToolParam,
+        AgentInvocationModePolicy, BackgroundNotification, HarnessParam, HarnessRef, HarnessTable, Metadata, Output,
+        PlainOutput, SubAgentAvailability, SubAgentContextPolicy, SubAgentLifecycle, ToolHarness,
     },
     tool::Registration,
 };
 use crate::{
-    declare::{FunctionContext, IntoIdentifiedSubAgent, IntoSubAgent, SubAgent, ToolError},
+    declare::{
+        Arguments, FunctionContext, IntoIdentifiedSubAgent, IntoSubAgent, ParamInfo, SubAgent, ToolError, ToolParam,
+    },
     error::BoxError,
     message::ToolOutput,
 };
@@ -91,7 +96,13 @@ pub fn call_now<'h>(call: impl FnOnce() -> Result<ToolOutput, ToolError> + Send 
     Box::pin(async move { call() })
 }
 
-/// One parameter of a function.
+/// One parameter of a function, without a doc comment if that is empty.
+#[must_use]
+pub const fn param<T: ToolParam<'static>>(name: &'static str, doc: &'static str) -> ParamInfo {
+    ParamInfo::of::<T>(name, entry::not_empty(doc))
+}
+
+/// The value of a parameter.
 pub fn take<'c, T: ToolParam<'c>>(
     arguments: &Arguments<'_>,
     context: &'c FunctionContext,
@@ -119,79 +130,3 @@ pub trait NoDefault<H> {
 }
 
 impl<H> NoDefault<H> for Construct<H> {}
-
-/// Checks of values that are constants but not literals. They run while the declaration compiles; a failed one is an
-/// error at the value, because every token of the call has its span.
-#[expect(clippy::panic, reason = "a panic in a constant is how it refuses to compile")]
-pub mod check {
-    use crate::{declare::SubAgentAvailability, id::rules};
-
-    /// Text assembled in a constant, cut where the room ends.
-    struct Text {
-        bytes: [u8; 512],
-        len: usize,
-    }
-
-    impl Text {
-        const fn new() -> Self {
-            Self { bytes: [0; 512], len: 0 }
-        }
-
-        const fn with(mut self, text: &str) -> Self {
-            let mut rest = text.as_bytes();
-            let (_, mut room) = self.bytes.split_at_mut(self.len);
-            let mut added = 0;
-            while let ([byte, tail @ ..], [slot, free @ ..]) = (rest, room) {
-                *slot = *byte;
-                added += 1;
-                rest = tail;
-                room = free;
-            }
-            self.len += added;
-            self
-        }
-
-        const fn as_str(&self) -> &str {
-            match std::str::from_utf8(self.bytes.split_at(self.len).0) {
-                Ok(text) => text,
-                Err(_) => "the value is not valid",
-            }
-        }
-    }
-
-    /// An agent id.
-    #[track_caller]
-    pub const fn agent_id(id: &&'static str) {
-        if let Err(rule) = rules::agent_id(id) {
-            let text = Text::new().with("the agent id \"").with(id).with("\" is not legal: expected ").with(rule);
-            panic!("{}", text.as_str());
-        }
-    }
-
-    /// The name of a tool.
-    #[track_caller]
-    pub const fn tool_name(name: &&'static str) {
-        if let Err(rule) = rules::tool_name(name) {
-            let text = Text::new().with("the tool name \"").with(name).with("\" is not legal: expected ").with(rule);
-            panic!("{}", text.as_str());
-        }
-    }
-
-    /// The description of a tool.
-    #[track_caller]
-    pub const fn description(description: &&'static str) {
-        if description.trim_ascii().is_empty() {
-            panic!("the description is blank: say what the tool does, for the model that chooses it");
-        }
-    }
-
-    /// From where a subagent may be called.
-    #[track_caller]
-    pub const fn availability(availability: &SubAgentAvailability) {
-        if !availability.is_callable() {
-            panic!(
-                "`through_depth(0)` makes a tool that nobody can call: the smallest depth is 1, the root's children"
-            );
-        }
-    }
-}

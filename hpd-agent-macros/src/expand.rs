@@ -6,7 +6,7 @@ mod sub_agent;
 
 use proc_macro2::{Ident, Span, TokenStream};
 use quote::{ToTokens, format_ident, quote, quote_spanned};
-use syn::{Expr, spanned::Spanned};
+use syn::{Attribute, Expr, spanned::Spanned};
 
 use crate::{
     fallback,
@@ -51,6 +51,7 @@ fn implementation(harness: &Harness, krate: &TokenStream) -> TokenStream {
     let Harness { cfgs, generics, ty, name, capabilities } = harness;
     let scope = Scope { harness };
     let mut constants = TokenStream::new();
+    let name = scope.checked_text("HARNESS_NAME", &[], "harness_name", name, &mut constants);
     let entries: Vec<_> = capabilities.iter().map(|capability| scope.entry(capability, &mut constants)).collect();
     let has_functions = capabilities.iter().any(|capability| matches!(capability.kind, Kind::Function(_)));
     let plain_output = has_functions.then(|| {
@@ -88,7 +89,7 @@ fn implementation(harness: &Harness, krate: &TokenStream) -> TokenStream {
         #[allow(
             clippy::all,
             clippy::pedantic,
-            non_upper_case_globals,
+            deprecated,
             unused_imports,
             unused_qualifications,
             reason = "generated"
@@ -119,6 +120,15 @@ fn implementation(harness: &Harness, krate: &TokenStream) -> TokenStream {
 /// What the parts of an expansion share.
 struct Scope<'a> {
     harness: &'a Harness,
+}
+
+/// What kind of constant it is.
+struct Sort<'a> {
+    ty: TokenStream,
+    /// The check of the runtime crate that it has to pass.
+    check: Option<&'a str>,
+    /// Whether the variants of `ty` are in scope.
+    has_variants: bool,
 }
 
 /// Names of parameters of generated closures: the same hygiene wherever they are used.
@@ -157,13 +167,26 @@ impl Scope<'_> {
         quote!(#(#cfgs)* #entry #setters)
     }
 
-    /// A text: a literal as it is, a constant through its check.
+    /// A text of a method: a literal as it is, a constant through its check.
     fn text(&self, capability: &Capability, check: &str, value: &Value, constants: &mut TokenStream) -> TokenStream {
+        let name = format!("{}_{}", check.to_uppercase(), capability.index);
+        self.checked_text(&name, &capability.cfgs, check, value, constants)
+    }
+
+    fn checked_text(
+        &self,
+        name: &str,
+        cfgs: &[Attribute],
+        check: &str,
+        value: &Value,
+        constants: &mut TokenStream,
+    ) -> TokenStream {
         match value {
             Value::Literal(text) => text.to_token_stream(),
             Value::Constant(expr) => {
                 let ty = quote!(&'static ::core::primitive::str);
-                self.constant(capability, check, &ty, expr, Some(check), None, constants)
+                let sort = Sort { ty, check: Some(check), has_variants: false };
+                self.constant(name, cfgs, &sort, expr, constants)
             }
         }
     }
@@ -171,47 +194,40 @@ impl Scope<'_> {
     /// An expression that the compiler evaluates: as a `const` item of its own, so that an error in it is reported at
     /// its place and hides no other one. Where it depends on the parameters of the block it stands in its place, and
     /// is evaluated once they are known.
-    #[expect(clippy::too_many_arguments, reason = "they are what a constant consists of")]
     fn constant(
         &self,
-        capability: &Capability,
-        prefix: &str,
-        ty: &TokenStream,
+        name: &str,
+        cfgs: &[Attribute],
+        sort: &Sort<'_>,
         expr: &Expr,
-        check: Option<&str>,
-        variants_of: Option<&TokenStream>,
         constants: &mut TokenStream,
     ) -> TokenStream {
+        let Sort { ty, check, has_variants } = sort;
         let span = tokens::anchor(expr);
-        let check = |value: TokenStream| {
+        let check = |value: &Ident| {
             check.map(|check| {
                 let check = Ident::new(check, span);
-                quote_spanned!(span=> __hpd::check::#check(#value))
+                quote_spanned!(span=> __hpd::check::#check(&#value))
             })
         };
-        let value = |expr: TokenStream| match variants_of {
-            None => expr,
-            Some(ty) => quote!({ use #ty::*; #expr }),
-        };
-        let generics = &self.harness.generics;
+        let value = |expr: TokenStream| if *has_variants { quote!({ use #ty::*; #expr }) } else { expr };
+        let Harness { generics, ty: this, .. } = self.harness;
         let independent = tokens::is_independent(expr, generics);
         let expr = expr.to_token_stream();
         if !independent && !generics.params.is_empty() && tokens::depend_on(expr.clone(), generics) {
             let name = Ident::new("value", Span::mixed_site());
-            let (check, value) = (check(quote!(&#name)), value(expr));
+            let (check, value) = (check(&name), value(expr));
             return quote!(const { let #name: #ty = #value; #check; #name });
         }
-        let prefix = prefix.to_uppercase();
-        let name = format_ident!("__{prefix}_{}", capability.index);
-        let value = value(if independent { expr } else { tokens::without_self(expr, &self.harness.ty) });
-        let cfgs = &capability.cfgs;
-        constants.extend(quote!(#(#cfgs)* const #name: #ty = #value;));
+        let constant = format_ident!("__{name}");
+        let value = value(if independent { expr } else { tokens::without_self(expr, this) });
+        constants.extend(quote!(#(#cfgs)* const #constant: #ty = #value;));
         // A constant of its own: the value is not wrong where it is used, only where it is checked.
-        if let Some(check) = check(quote!(&#name)) {
-            let name = format_ident!("__CHECK_{prefix}_{}", capability.index);
+        if let Some(check) = check(&constant) {
+            let name = format_ident!("__CHECK_{name}");
             constants.extend(quote!(#(#cfgs)* const #name: () = #check;));
         }
-        name.to_token_stream()
+        constant.to_token_stream()
     }
 
     /// The call of the method. What is wrong with the future that it gives is reported at the method's name.

@@ -55,8 +55,10 @@ pub(crate) fn tool(method: &Method) -> TokenStream {
             input.attrs.retain(|attr| !attr.path().is_ident("doc"));
         }
     }
-    // The form of a tool is not its author's choice.
-    let lints = quote!(#[allow(clippy::unused_self, clippy::unused_async, clippy::needless_pass_by_value)]);
+    // The form of a tool is not its author's choice, and one with a mistake is not unused.
+    let lints = quote! {
+        #[allow(dead_code, clippy::unused_self, clippy::unused_async, clippy::needless_pass_by_value)]
+    };
     let sig = sig.into_token_stream();
     quote!(#(#attrs)* #lints #vis #sig #body)
 }

@@ -17,7 +17,9 @@ pub mod tool;
 #[path = "private/mod.rs"]
 pub mod __private;
 
-pub use hpd_agent_macros::{ai_function, subagent, tool_harness};
+mod macros;
+
+pub use self::macros::{ai_function, subagent, tool_harness};
 
 /// What an application needs to declare and to run agents.
 pub mod prelude {
@@ -25,9 +27,9 @@ pub mod prelude {
         ai_function,
         compaction::ForkCompaction,
         declare::{
-            AgentConfig, AgentInvocationModePolicy, AgentRunConfig, Cancellation, FunctionContext, HarnessContext,
-            RunConfigGroup, SubAgent, SubAgentAvailability, SubAgentContextPolicy, SubAgentLifecycle,
-            SubAgentRunConfig, ToolError,
+            AgentConfig, AgentInvocationModePolicy, AgentRunConfig, BackgroundNotification, Cancellation,
+            FunctionContext, HarnessContext, RunConfigGroup, SubAgent, SubAgentAvailability, SubAgentContextPolicy,
+            SubAgentLifecycle, SubAgentRunConfig, ToolError,
         },
         subagent, tool_harness,
     };

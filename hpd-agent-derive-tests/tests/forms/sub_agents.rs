@@ -20,8 +20,9 @@ struct Tools {
     topic: String,
 }
 
-#[tool_harness]
+#[tool_harness(name = Self::HARNESS)]
 impl Tools {
+    const HARNESS: &'static str = "sub-agents";
     const DEPTH: u32 = 3;
     const NAME: &'static str = "from-a-constant";
 
@@ -109,7 +110,7 @@ async fn methods_in_order_and_nothing_else() {
     );
     assert_eq!(tools.ordinary(), 6);
     assert_eq!(methods(&SearchTools), [""; 0]);
-    assert_eq!(ErasedHarness::name(&tools), "Tools");
+    assert_eq!(ErasedHarness::name(&tools), "sub-agents");
     assert_eq!(ErasedHarness::package(&tools), "hpd-agent-derive-tests");
 }
 
@@ -142,7 +143,7 @@ fn everything_that_is_said_is_in_the_table() {
     assert_eq!(sub_agent.fork_compaction, Some(ForkCompaction::Disable));
     assert_eq!(sub_agent.background_notification, Some(BackgroundNotification::None));
     let harnesses: Vec<_> = sub_agent.tool_harnesses.iter().map(|harness| harness.name()).collect();
-    assert_eq!(harnesses, ["SearchTools", "Tools"], "a harness may name itself");
+    assert_eq!(harnesses, ["SearchTools", "sub-agents"], "a harness may name itself");
     let metadata = sub_agent.metadata.unwrap()();
     assert_eq!(json!(metadata), json!({"team": "writing", "max-rounds": 3, "strict": true}));
 }

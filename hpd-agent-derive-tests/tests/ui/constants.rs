@@ -6,6 +6,7 @@ mod ids {
     pub const NUMBER: u32 = 7;
 }
 
+const HARNESS: &str = "my tools";
 const NAME: &str = "tools.weather";
 const BLANK: &str = "  ";
 
@@ -16,7 +17,7 @@ fn policy() -> SubAgentContextPolicy {
 #[derive(Default)]
 struct Tools;
 
-#[tool_harness]
+#[tool_harness(name = HARNESS)]
 impl Tools {
     const DEPTH: u32 = 0;
 

@@ -3,7 +3,7 @@
 use proc_macro2::{Ident, Span, TokenStream};
 use quote::{ToTokens, quote, quote_spanned};
 
-use super::{Names, Scope, set};
+use super::{Names, Scope, Sort, set};
 use crate::{
     model::{Capability, Param, SubAgent},
     tokens,
@@ -22,10 +22,10 @@ impl Scope<'_> {
             set(setters, "agent_id", id);
         }
         for (policy, expr) in &sub_agent.policies {
-            let name = Ident::new(policy.type_name(), Span::call_site());
-            let ty = quote!(__hpd::#name);
-            let variants = policy.has_variants().then_some(&ty);
-            let value = self.constant(capability, policy.key(), &ty, expr, policy.check(), variants, constants);
+            let ty = Ident::new(policy.type_name(), Span::call_site());
+            let sort = Sort { ty: quote!(__hpd::#ty), check: policy.check(), has_variants: policy.has_variants() };
+            let name = format!("{}_{}", policy.key().to_uppercase(), capability.index);
+            let value = self.constant(&name, &capability.cfgs, &sort, expr, constants);
             set(setters, policy.key(), &value);
         }
         if !sub_agent.tool_harnesses.is_empty() {

@@ -55,6 +55,15 @@ pub const fn tool_name(name: &&'static str) {
     }
 }
 
+/// The name of a harness.
+#[track_caller]
+pub const fn harness_name(name: &&'static str) {
+    if let Err(rule) = rules::agent_id(name) {
+        let text = Text::new().with("the harness name \"").with(name).with("\" is not legal: expected ").with(rule);
+        panic!("{}", text.as_str());
+    }
+}
+
 /// The description of a tool.
 #[track_caller]
 pub const fn description(description: &&'static str) {

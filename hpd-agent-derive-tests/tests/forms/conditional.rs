@@ -32,7 +32,7 @@ impl Tools {
 
     /// Is there.
     #[ai_function]
-    #[cfg(all())]
+    #[cfg(not(feature = "absent"))]
     fn echo(&self, text: String) -> String {
         text
     }

@@ -1,5 +1,7 @@
 //! Every legal form, and what it becomes. One binary: linking is what costs.
 
+#![expect(clippy::unwrap_used, clippy::panic, reason = "helpers of tests")]
+
 mod bare;
 mod conditional;
 mod crates;

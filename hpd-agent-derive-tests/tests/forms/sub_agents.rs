@@ -91,6 +91,7 @@ impl Tools {
 
     /// A keyword for a name.
     #[subagent(agent_id = "team.keyword")]
+    #[allow(clippy::needless_arbitrary_self_type)]
     fn r#type(self: &Self) -> AgentConfig {
         AgentConfig::new("Keyword")
     }

@@ -209,6 +209,7 @@ impl fmt::Debug for HarnessRef {
 
 /// A harness without its type: what the runtime works with. Implemented for every [`ToolHarness`].
 #[doc(hidden)]
+#[allow(clippy::len_without_is_empty, reason = "nobody asks")]
 pub trait ErasedHarness: Send + Sync + 'static {
     /// The declared name.
     fn name(&self) -> &str;

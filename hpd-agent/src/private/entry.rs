@@ -62,15 +62,28 @@ pub(super) const fn not_empty(text: &'static str) -> Option<&'static str> {
     if text.is_empty() { None } else { Some(text) }
 }
 
-macro_rules! setters {
-    ($($variant:ident . $name:ident: $value:ty,)*) => {$(
+macro_rules! policies {
+    ($($name:ident: $value:ty,)*) => {$(
         #[doc = concat!("What the declaration says about `", stringify!($name), "`.")]
         #[must_use]
         pub const fn $name(mut self, value: $value) -> Self {
-            // Nothing may be dropped in a constant; there is nothing in the old value.
+            if let CapabilityKind::SubAgent(info) = &mut self.info.kind {
+                info.$name = Some(value);
+            }
+            self
+        }
+    )*};
+}
+
+/// Nothing may be dropped in a constant: the old value, in which there is nothing, is forgotten instead.
+macro_rules! policies_that_own {
+    ($($name:ident: $value:ty,)*) => {$(
+        #[doc = concat!("What the declaration says about `", stringify!($name), "`.")]
+        #[must_use]
+        pub const fn $name(mut self, value: $value) -> Self {
             match &mut self.info.kind {
-                CapabilityKind::$variant(info) => mem::forget(mem::replace(&mut info.$name, Some(value))),
-                _ => mem::forget(value),
+                CapabilityKind::SubAgent(info) => mem::forget(info.$name.replace(value)),
+                CapabilityKind::Function(_) => mem::forget(value),
             }
             self
         }
@@ -79,15 +92,18 @@ macro_rules! setters {
 
 #[doc(hidden)]
 impl<H> Entry<H> {
-    setters! {
-        SubAgent.agent_id: &'static str,
-        SubAgent.context: SubAgentContextPolicy,
-        SubAgent.invocation_mode: AgentInvocationModePolicy,
-        SubAgent.availability: SubAgentAvailability,
-        SubAgent.lifecycle: SubAgentLifecycle,
-        SubAgent.fork_compaction: ForkCompaction,
-        SubAgent.background_notification: BackgroundNotification,
-        SubAgent.metadata: fn() -> Metadata,
+    policies! {
+        agent_id: &'static str,
+        context: SubAgentContextPolicy,
+        invocation_mode: AgentInvocationModePolicy,
+        availability: SubAgentAvailability,
+        lifecycle: SubAgentLifecycle,
+        metadata: fn() -> Metadata,
+    }
+
+    policies_that_own! {
+        fork_compaction: ForkCompaction,
+        background_notification: BackgroundNotification,
     }
 
     /// The harnesses that the child carries.

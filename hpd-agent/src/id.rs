@@ -52,6 +52,7 @@ macro_rules! names {
             }
 
             /// The shared text, for callers that keep it.
+            #[allow(dead_code, reason = "not every kind of name is kept by somebody else")]
             #[must_use]
             pub(crate) fn shared(&self) -> Arc<str> {
                 Arc::clone(&self.0)

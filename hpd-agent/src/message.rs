@@ -334,6 +334,13 @@ impl ToolOutput {
         Self { text: text.into(), json: None, is_error: true }
     }
 
+    /// The same content as that of a failed call.
+    #[must_use]
+    pub fn into_error(mut self) -> Self {
+        self.is_error = true;
+        self
+    }
+
     /// The text that the model is shown.
     #[must_use]
     pub fn text(&self) -> &str {

@@ -4,8 +4,13 @@
 //! A [`ChatClient`] is implemented once per provider and called through `dyn`. The request carries a
 //! [`History`], not a copy of it; only an adapter iterates over it.
 
+mod checked;
 mod error;
+#[cfg(feature = "genai")]
+pub mod genai;
+mod offline;
 mod registry;
+mod retry;
 
 use std::{
     future::{Future, ready},
@@ -20,7 +25,9 @@ use serde_json::{Map, Value};
 
 pub use self::{
     error::{ChatError, ChatErrorKind},
+    offline::OfflineChatClient,
     registry::{ChatProviderError, ChatProviderRegistry},
+    retry::{RetryPolicy, Retrying},
 };
 use crate::{
     history::History,
@@ -72,6 +79,21 @@ pub trait ChatClient: Send + Sync + 'static {
     /// [`ChatError`] if the provider can't be asked.
     fn models(&self) -> BoxFuture<'_, Result<Vec<ModelInfo>, ChatError>> {
         Box::pin(ready(Ok(Vec::new())))
+    }
+}
+
+/// A shared client is a client.
+impl<C: ChatClient + ?Sized> ChatClient for Arc<C> {
+    fn info(&self) -> &ClientInfo {
+        (**self).info()
+    }
+
+    fn stream(&self, request: ChatRequest) -> BoxFuture<'_, Result<ChatStream, ChatError>> {
+        (**self).stream(request)
+    }
+
+    fn models(&self) -> BoxFuture<'_, Result<Vec<ModelInfo>, ChatError>> {
+        (**self).models()
     }
 }
 

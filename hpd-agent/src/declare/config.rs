@@ -148,6 +148,10 @@ impl AgentConfig {
         &self.name
     }
 
+    pub(crate) fn set_name(&mut self, name: Arc<str>) {
+        self.name = name;
+    }
+
     pub(crate) fn shared_name(&self) -> &Arc<str> {
         &self.name
     }

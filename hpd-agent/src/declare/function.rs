@@ -172,14 +172,22 @@ pub struct Arguments<'a> {
 impl<'a> Arguments<'a> {
     /// Reads a JSON object and refuses what none of `legal` names.
     pub fn parse(text: &'a str, legal: &[&str]) -> Result<Self, ToolError> {
+        Self::parse_with(text, |name| legal.contains(&name))
+            .map_err(|refused| refused.map_or_else(|error| error, |name| unknown_argument(&name, legal)))
+    }
+
+    /// Reads a JSON object. The error is the name of the first member that `is_legal` refuses, or that of a text that
+    /// is no JSON object.
+    pub(crate) fn parse_with(
+        text: &'a str,
+        is_legal: impl Fn(&str) -> bool,
+    ) -> Result<Self, Result<Cow<'a, str>, ToolError>> {
         let arguments: Self = serde_json::from_str(if text.trim().is_empty() { "{}" } else { text })
-            .map_err(|error| ToolError::new(format!("The arguments are not a valid JSON object: {error}.")))?;
-        for (name, _) in &arguments.members {
-            if !legal.contains(&&**name) {
-                return Err(unknown_argument(name, legal));
-            }
+            .map_err(|error| Err(ToolError::new(format!("The arguments are not a valid JSON object: {error}."))))?;
+        match arguments.members.iter().position(|(name, _)| !is_legal(name)) {
+            None => Ok(arguments),
+            Some(at) => Err(Ok(arguments.members.into_iter().nth(at).map(|(name, _)| name).unwrap_or_default())),
         }
-        Ok(arguments)
     }
 
     /// Reads the arguments of a function with these parameters.

@@ -23,7 +23,7 @@ pub use self::{
     run_config::{AgentRunConfig, AgentRunConfigPatch, RunConfigGroup, SubAgentRunConfig},
     sub_agent::{Metadata, SubAgent, SubAgentSource},
 };
-pub(crate) use self::{context::FunctionHost, function::sentence, sub_agent::SubAgentPolicies};
+pub(crate) use self::{context::FunctionHost, function::sentence};
 #[doc(hidden)]
 pub use self::{
     function::{Arguments, Output, ParamInfo, PlainOutput},

@@ -93,9 +93,9 @@ events! {
     /// A tool call has its result.
     durable ToolCallResult(ToolCallResult) = "TOOL_CALL_RESULT";
     /// Somebody is asked for permission.
-    durable PermissionRequest(Arc<PermissionRequest>) = "PERMISSION_REQUEST";
+    durable PermissionRequest(Arc<PermissionRequested>) = "PERMISSION_REQUEST";
     /// The question has been answered, or has ended without an answer.
-    durable PermissionResponse(Arc<PermissionResponse>) = "PERMISSION_RESPONSE";
+    durable PermissionResponse(Arc<PermissionAnswered>) = "PERMISSION_RESPONSE";
     /// A choice that holds for the rest of the session.
     durable PermissionRemembered(PermissionRemembered) = "PERMISSION_REMEMBERED";
     /// A child begins.
@@ -107,7 +107,7 @@ events! {
     /// A child was cancelled.
     durable SubAgentInvocationCancelled(SubAgentInvocationCancelled) = "SUBAGENT_INVOCATION_CANCELLED";
     /// Something that a tool or an application says; durable or not as it chose.
-    chosen Custom(CustomEvent) = "CUSTOM";
+    chosen Custom(Box<CustomEvent>) = "CUSTOM";
     /// A piece of an answer's text.
     live TextDelta(TextDelta) = "TEXT_DELTA";
     /// A piece of a model's reasoning.
@@ -312,7 +312,7 @@ payloads! {
     }
 
     /// A question for permission.
-    PermissionRequest {
+    PermissionRequested {
         /// The question. An answer names it.
         permission_id: RequestId,
         /// The call that needs permission.
@@ -328,7 +328,7 @@ payloads! {
     }
 
     /// How a question for permission ended.
-    PermissionResponse {
+    PermissionAnswered {
         /// The question.
         permission_id: RequestId,
         /// The tool.
@@ -370,6 +370,14 @@ payloads! {
     }
 }
 
+impl TurnStarted {
+    /// The beginning of a turn with this input; for those who import conversations.
+    #[must_use]
+    pub const fn new(turn_id: TurnId, message: Arc<Message>) -> Self {
+        Self { turn_id, message }
+    }
+}
+
 fn is_empty_list(list: &Arc<[Arc<str>]>) -> bool {
     list.is_empty()
 }
@@ -380,6 +388,14 @@ fn is_empty_list(list: &Arc<[Arc<str>]>) -> bool {
 pub struct RunConfigText(Map<String, Value>);
 
 impl RunConfigText {
+    /// Any configuration that is written as a JSON object; `None` if it is not.
+    pub(crate) fn of<T: Serialize>(config: &T) -> Option<Self> {
+        match serde_json::to_value(config) {
+            Ok(Value::Object(map)) => Some(Self(map)),
+            _ => None,
+        }
+    }
+
     /// The JSON object.
     #[must_use]
     pub fn as_map(&self) -> &Map<String, Value> {

@@ -14,7 +14,7 @@ use std::{
     sync::{Arc, OnceLock},
 };
 
-pub(crate) use self::hub::{EventHub, Subscription};
+pub(crate) use self::hub::{Delivery, EventHub, Gap, Subscription};
 pub(crate) use self::thread::RESERVED_METADATA;
 pub use self::{
     body::*,
@@ -54,6 +54,12 @@ impl EventSource {
             span: crate::id::random_u64(),
             parent_span: None,
         }
+    }
+
+    /// Events that belong to an agent but to no execution, such as an import of an old conversation.
+    #[must_use]
+    pub fn outside(agent_id: crate::id::AgentId, agent_name: impl Into<Arc<str>>) -> Self {
+        Self { execution: None, ..Self::root(Arc::new(AgentScope::root(agent_name.into(), agent_id))) }
     }
 
     /// An execution that this one delegates to.

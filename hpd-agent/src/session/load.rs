@@ -98,11 +98,8 @@ async fn fork_source(
     point: &ForkPoint,
     depth: usize,
 ) -> Result<History, SessionError> {
-    let broken = |reason: String| SessionError::BrokenFork {
-        thread: key.clone(),
-        source_thread: point.thread.clone(),
-        reason,
-    };
+    let broken =
+        |reason: String| SessionError::BrokenFork { thread: key.clone(), source_thread: point.thread.clone(), reason };
     if depth >= DEEPEST_FORK {
         return Err(broken("the chain of forks has no end".to_owned()));
     }

@@ -3,8 +3,8 @@
 mod load;
 mod state;
 
+pub use self::load::SessionError;
 pub(crate) use self::{
     load::load,
-    state::{OpenStep, Phase, ThreadState},
+    state::{Phase, ThreadState},
 };
-pub use self::load::SessionError;

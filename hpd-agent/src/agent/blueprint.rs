@@ -1,0 +1,138 @@
+//! Blueprints: compiled agents, built once and shared by every run of them.
+
+use std::sync::{Arc, OnceLock};
+
+use crate::{
+    chat::{ChatClient, ChatOptions, ToolSet, ToolSpec},
+    declare::{AgentConfig, AgentInvocationModePolicy, ErasedHarness, SubAgentAvailability, SubAgentContextPolicy},
+    event::{CallType, ExecutionSettings},
+    id::{AgentId, ToolName},
+    subagent::ChildIdentity,
+};
+
+/// Everything about an agent that does not change from run to run.
+#[derive(Debug)]
+pub(crate) struct Blueprint {
+    pub(crate) agent_id: AgentId,
+    pub(crate) config: AgentConfig,
+    pub(crate) system: Arc<str>,
+    pub(crate) options: Arc<ChatOptions>,
+    /// Its own client; `None`: the one of the agent that runs it.
+    pub(crate) client: Option<Client>,
+    pub(crate) tools: ToolTable,
+    /// The settings of an execution without anything special, once there was one.
+    pub(crate) settings: OnceLock<Arc<ExecutionSettings>>,
+}
+
+/// A client that can be printed.
+#[derive(Clone)]
+pub(crate) struct Client(pub(crate) Arc<dyn ChatClient>);
+
+impl std::fmt::Debug for Client {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        std::fmt::Debug::fmt(self.0.info(), f)
+    }
+}
+
+/// One tool of an agent.
+#[derive(Debug)]
+pub(crate) struct Tool {
+    pub(crate) spec: ToolSpec,
+    pub(crate) kind: ToolKind,
+}
+
+#[derive(Debug)]
+pub(crate) enum ToolKind {
+    Function(FunctionTool),
+    SubAgent(SubAgentTool),
+}
+
+pub(crate) struct FunctionTool {
+    pub(crate) harness: Arc<dyn ErasedHarness>,
+    pub(crate) index: usize,
+    pub(crate) requires_permission: bool,
+    /// No other tool of the message runs beside it.
+    pub(crate) exclusive: bool,
+}
+
+impl std::fmt::Debug for FunctionTool {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("FunctionTool").field("harness", &self.harness.name()).field("index", &self.index).finish()
+    }
+}
+
+#[derive(Debug)]
+pub(crate) struct SubAgentTool {
+    pub(crate) identity: ChildIdentity,
+    pub(crate) context: SubAgentContextPolicy,
+    pub(crate) mode: AgentInvocationModePolicy,
+    pub(crate) availability: SubAgentAvailability,
+    /// The child's blueprint.
+    pub(crate) child: usize,
+}
+
+impl Tool {
+    pub(crate) fn name(&self) -> &ToolName {
+        self.spec.name()
+    }
+
+    pub(crate) fn call_type(&self) -> CallType {
+        match self.kind {
+            ToolKind::Function(_) => CallType::Function,
+            ToolKind::SubAgent(_) => CallType::SubAgent,
+        }
+    }
+
+    /// Whether an agent at `depth` is shown it.
+    fn is_visible(&self, depth: u32, ceiling: u32) -> bool {
+        match &self.kind {
+            ToolKind::Function(_) => true,
+            ToolKind::SubAgent(tool) => depth < ceiling && tool.availability.allows_invocation_from(depth),
+        }
+    }
+}
+
+/// The tools of an agent: found by name, and shown to its model as far as its depth allows.
+#[derive(Debug, Default)]
+pub(crate) struct ToolTable {
+    /// In the order of declaration, which is the order that the model sees.
+    tools: Box<[Arc<Tool>]>,
+    /// The same, sorted by name.
+    by_name: Box<[u32]>,
+    /// What is shown at depths below the ceiling.
+    by_depth: [OnceLock<ToolSet>; 4],
+    /// What is shown where no child may be made.
+    functions: OnceLock<ToolSet>,
+}
+
+impl ToolTable {
+    /// A table of tools with different names.
+    pub(crate) fn new(tools: Vec<Arc<Tool>>) -> Self {
+        let mut sorted: Vec<(u32, &ToolName)> = (0..).zip(tools.iter().map(|tool| tool.name())).collect();
+        sorted.sort_unstable_by_key(|(_, name)| *name);
+        let by_name = sorted.into_iter().map(|(index, _)| index).collect();
+        Self { by_name, tools: tools.into(), by_depth: Default::default(), functions: OnceLock::new() }
+    }
+
+    fn at(&self, index: u32) -> Option<&Arc<Tool>> {
+        self.tools.get(usize::try_from(index).ok()?)
+    }
+
+    pub(crate) fn get(&self, name: &str) -> Option<&Arc<Tool>> {
+        let found = self.by_name.binary_search_by(|index| {
+            self.at(*index).map_or(std::cmp::Ordering::Less, |tool| tool.name().as_str().cmp(name))
+        });
+        self.at(*self.by_name.get(found.ok()?)?)
+    }
+
+    /// The tools that the model of an agent at `depth` is shown. `ceiling`: the depth of the deepest child.
+    pub(crate) fn visible(&self, depth: u32, ceiling: u32) -> ToolSet {
+        let make = || self.tools.iter().filter(|t| t.is_visible(depth, ceiling)).map(|t| t.spec.clone()).collect();
+        let kept = match usize::try_from(depth) {
+            _ if depth >= ceiling => Some(&self.functions),
+            Ok(depth) => self.by_depth.get(depth),
+            Err(_) => None,
+        };
+        kept.map_or_else(make, |kept| kept.get_or_init(make).clone())
+    }
+}

@@ -1,0 +1,203 @@
+use std::fmt;
+
+use crate::{
+    chat::ChatProviderError,
+    error::{BoxError, IdError},
+};
+
+/// Everything that is wrong with an agent that was to be built: all of it at once.
+#[derive(Debug)]
+pub struct BuildError {
+    problems: Vec<BuildProblem>,
+}
+
+impl BuildError {
+    pub(crate) fn new(problems: Vec<BuildProblem>) -> Self {
+        Self { problems }
+    }
+
+    /// What is wrong, in the order in which it was found.
+    #[must_use]
+    pub fn problems(&self) -> &[BuildProblem] {
+        &self.problems
+    }
+
+    /// The stable code of this error: `build_failed`. The problems have codes of their own.
+    #[must_use]
+    pub const fn code(&self) -> &'static str {
+        "build_failed"
+    }
+}
+
+impl fmt::Display for BuildError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.problems.as_slice() {
+            [only] => write!(f, "the agent cannot be built: {only}"),
+            many => {
+                write!(f, "the agent cannot be built, {} things are wrong:", many.len())?;
+                many.iter().try_for_each(|problem| write!(f, "\n- {problem}"))
+            }
+        }
+    }
+}
+
+impl std::error::Error for BuildError {}
+
+/// One thing that is wrong with an agent. `at` names the place: a harness method with its source line, or the builder.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum BuildProblem {
+    /// No model.
+    #[error(
+        "agent `{agent}` has no model: give it one with `.with_chat_client(…)`, or name a registered provider with `AgentConfig::with_chat`"
+    )]
+    NoChatClient {
+        /// The agent.
+        agent: String,
+    },
+    /// A stored choice of a model for which there is no client.
+    #[error("agent `{agent}`: {source}")]
+    ChatProvider {
+        /// The agent.
+        agent: String,
+        /// Why.
+        source: ChatProviderError,
+    },
+    /// A text that is no legal id or name.
+    #[error("{at}: {source}")]
+    InvalidId {
+        /// Where.
+        at: String,
+        /// Which rule it breaks.
+        source: IdError,
+    },
+    /// A tool without a description.
+    #[error("{at}: the tool has no description: write a doc comment, or `description = \"…\"`")]
+    MissingDescription {
+        /// Where.
+        at: String,
+    },
+    /// Two tools of one agent have one name.
+    #[error("agent `{agent}` has two tools named `{tool}`: {first} and {second}; rename one with `name = \"…\"`")]
+    DuplicateTool {
+        /// The agent.
+        agent: String,
+        /// The name.
+        tool: String,
+        /// Where the first is declared.
+        first: String,
+        /// Where the second is declared.
+        second: String,
+    },
+    /// Two declarations define one agent.
+    #[error("agent id `{id}` is defined twice: by {first} and by {second}; give one of them another id")]
+    DuplicateAgentId {
+        /// The id.
+        id: String,
+        /// Where the first is declared.
+        first: String,
+        /// Where the second is declared.
+        second: String,
+    },
+    /// A harness name that the registry does not know.
+    #[error("{at}: there is no tool harness `{name}`: {reason}")]
+    UnknownHarness {
+        /// Where it is asked for.
+        at: String,
+        /// The name.
+        name: String,
+        /// Why.
+        reason: String,
+    },
+    /// A harness type of which no instance can be made.
+    #[error(
+        "{at}: no instance of harness `{harness}` can be made: implement `Default` for it, or give the builder one with `.with_tool_harness_value(…)` or `.with_tool_harness_factory(…)`"
+    )]
+    NoHarnessInstance {
+        /// Where it is asked for.
+        at: String,
+        /// The type.
+        harness: &'static str,
+    },
+    /// A method that failed to give its definition.
+    #[error("{at}: the method returned an error: {source}")]
+    Definition {
+        /// Where.
+        at: String,
+        /// The method's error.
+        source: BoxError,
+    },
+    /// An attribute argument and the returned value say different things.
+    #[error(
+        "{at}: the attribute says `{argument} = {attribute}`, the returned value says `{value}`: leave one of them out"
+    )]
+    Contradiction {
+        /// Where.
+        at: String,
+        /// The argument.
+        argument: &'static str,
+        /// What the attribute says.
+        attribute: String,
+        /// What the value says.
+        value: String,
+    },
+    /// Something that this version cannot do yet.
+    #[error("{at}: `{argument} = {value}` is not supported by this version: {advice}")]
+    NotSupported {
+        /// Where.
+        at: String,
+        /// The argument.
+        argument: &'static str,
+        /// What it says.
+        value: String,
+        /// What to do.
+        advice: &'static str,
+    },
+    /// A metadata key that the runtime sets itself.
+    #[error("{at}: the metadata key `{key}` is set by the runtime: choose another name")]
+    ReservedMetadata {
+        /// Where.
+        at: String,
+        /// The key.
+        key: String,
+    },
+    /// A limit that would let nothing happen.
+    #[error("{at}: `{limit}` is 0, so that nothing could ever run: it is at least 1")]
+    ZeroLimit {
+        /// Where.
+        at: String,
+        /// The limit.
+        limit: &'static str,
+    },
+    /// A section of the system prompt, or the agent's name, without text.
+    #[error("{at}: {what} is blank")]
+    Blank {
+        /// Where.
+        at: String,
+        /// What is blank.
+        what: &'static str,
+    },
+}
+
+impl BuildProblem {
+    /// The stable code of this problem.
+    #[must_use]
+    pub const fn code(&self) -> &'static str {
+        match self {
+            Self::NoChatClient { .. } => "no_chat_client",
+            Self::ChatProvider { source, .. } => source.code(),
+            Self::InvalidId { .. } => "invalid_id",
+            Self::MissingDescription { .. } => "missing_description",
+            Self::DuplicateTool { .. } => "duplicate_tool",
+            Self::DuplicateAgentId { .. } => "duplicate_agent_id",
+            Self::UnknownHarness { .. } => "unknown_harness",
+            Self::NoHarnessInstance { .. } => "no_harness_instance",
+            Self::Definition { .. } => "definition_failed",
+            Self::Contradiction { .. } => "contradiction",
+            Self::NotSupported { .. } => "not_supported",
+            Self::ReservedMetadata { .. } => "reserved_metadata",
+            Self::ZeroLimit { .. } => "zero_limit",
+            Self::Blank { .. } => "blank_text",
+        }
+    }
+}

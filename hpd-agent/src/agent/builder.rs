@@ -1,0 +1,329 @@
+use std::{any::TypeId, collections::HashMap, sync::Arc};
+
+use super::{
+    Agent, BuildError, BuildProblem,
+    blueprint::{Blueprint, Client, Tool, ToolTable},
+    freeze::{Definition, Factory, Freezer, Place},
+    inner::AgentInner,
+};
+use crate::{
+    chat::{ChatClient, ChatConfig, ChatProviderRegistry},
+    declare::{AgentConfig, ErasedHarness, HarnessContext, HarnessRef, ToolHarness},
+    id::{AgentId, slug},
+    permission::Permissions,
+    store::{
+        AgentStore, SessionStore,
+        memory::{MemoryAgentStore, MemorySessionStore},
+    },
+};
+
+/// Builds an [`Agent`].
+///
+/// ```
+/// # use hpd_agent::{prelude::*, testing::ScriptedChatClient};
+/// # tokio::runtime::Builder::new_current_thread().build()?.block_on(async {
+/// let agent = Agent::builder()
+///     .with_name("Assistant")
+///     .with_system_instructions("Answer in one sentence.")
+///     .with_chat_client(ScriptedChatClient::texts(["Hello."]))
+///     .build()
+///     .await?;
+/// assert_eq!(agent.run("Hi!").await?.text(), "Hello.");
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// # })?;
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[must_use = "a builder does nothing until `build` is called"]
+pub struct AgentBuilder {
+    config: AgentConfig,
+    agent_id: Option<Arc<str>>,
+    client: Option<Arc<dyn ChatClient>>,
+    providers: ChatProviderRegistry,
+    harnesses: Vec<Wanted>,
+    instances: HashMap<TypeId, Arc<dyn ErasedHarness>>,
+    factories: HashMap<TypeId, Factory>,
+    permissions: Permissions,
+    session_store: Option<Arc<dyn SessionStore>>,
+    agent_store: Option<Arc<dyn AgentStore>>,
+}
+
+/// A harness of the root agent.
+enum Wanted {
+    Type(HarnessRef),
+    Value(Arc<dyn ErasedHarness>),
+    Name(Arc<str>),
+}
+
+impl std::fmt::Debug for AgentBuilder {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("AgentBuilder").field("config", &self.config).finish_non_exhaustive()
+    }
+}
+
+impl Default for AgentBuilder {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl AgentBuilder {
+    /// An agent named `Agent`, without model and tools.
+    pub fn new() -> Self {
+        Self {
+            config: AgentConfig::new("Agent"),
+            agent_id: None,
+            client: None,
+            providers: ChatProviderRegistry::new(),
+            harnesses: Vec::new(),
+            instances: HashMap::new(),
+            factories: HashMap::new(),
+            permissions: Permissions::default(),
+            session_store: None,
+            agent_store: None,
+        }
+    }
+
+    /// The whole definition at once; what was said before about name, instructions and limits is replaced.
+    pub fn with_config(mut self, config: AgentConfig) -> Self {
+        self.config = config;
+        self
+    }
+
+    /// Changes the definition with the methods of [`AgentConfig`].
+    fn edit(mut self, edit: impl FnOnce(AgentConfig) -> AgentConfig) -> Self {
+        self.config = edit(self.config);
+        self
+    }
+
+    /// The agent's name.
+    pub fn with_name(mut self, name: impl Into<Arc<str>>) -> Self {
+        self.config.set_name(name.into());
+        self
+    }
+
+    /// The agent's stable identity. Default: made of its name (lower case, other characters become `-`).
+    pub fn with_agent_id(mut self, id: impl Into<Arc<str>>) -> Self {
+        self.agent_id = Some(id.into());
+        self
+    }
+
+    /// What the agent is told about its task.
+    pub fn with_system_instructions(self, instructions: impl Into<Arc<str>>) -> Self {
+        self.edit(|config| config.with_system_instructions(instructions))
+    }
+
+    /// A further named section of the system prompt.
+    pub fn with_section(self, name: impl Into<Arc<str>>, text: impl Into<Arc<str>>) -> Self {
+        self.edit(|config| config.with_section(name, text))
+    }
+
+    /// The largest number of model calls in one turn. Default: 10.
+    pub fn with_max_iterations(self, calls: u32) -> Self {
+        self.edit(|config| config.with_max_iterations(calls))
+    }
+
+    /// The depth of the deepest child below this agent. Default: 4.
+    pub fn with_max_sub_agent_depth(self, depth: u32) -> Self {
+        self.edit(|config| config.with_max_sub_agent_depth(depth))
+    }
+
+    /// How many tool calls of one message run at a time. Default: 10.
+    pub fn with_max_parallel_tool_calls(self, calls: u32) -> Self {
+        self.edit(|config| config.with_max_parallel_tool_calls(calls))
+    }
+
+    /// The model of the agent, and of its children as far as they name no provider of their own.
+    pub fn with_chat_client(mut self, client: impl ChatClient) -> Self {
+        self.client = Some(Arc::new(client));
+        self
+    }
+
+    /// The model as a stored choice: provider, model, options. The provider is looked up in the registry.
+    pub fn with_chat(self, chat: ChatConfig) -> Self {
+        self.edit(|config| config.with_chat(chat))
+    }
+
+    /// The providers by which stored choices of a model find their clients.
+    pub fn with_chat_providers(mut self, providers: ChatProviderRegistry) -> Self {
+        self.providers = providers;
+        self
+    }
+
+    /// The tools of a harness type; its instance is `T::default()`.
+    pub fn with_tool_harness<T: ToolHarness + Default>(mut self) -> Self {
+        self.factories.entry(TypeId::of::<T>()).or_insert_with(|| Arc::new(|| Arc::new(T::default())));
+        self.harnesses.push(Wanted::Type(HarnessRef::of::<T>()));
+        self
+    }
+
+    /// The tools of a harness that you made. Children that carry the same type share the instance.
+    pub fn with_tool_harness_value<T: ToolHarness>(mut self, harness: T) -> Self {
+        let harness: Arc<dyn ErasedHarness> = Arc::new(harness);
+        self.instances.insert(TypeId::of::<T>(), Arc::clone(&harness));
+        self.harnesses.push(Wanted::Value(harness));
+        self
+    }
+
+    /// How instances of a harness type are made, wherever in the tree it is asked for. Gives the agent itself no
+    /// tools.
+    pub fn with_tool_harness_factory<T: ToolHarness>(mut self, make: impl Fn() -> T + Send + Sync + 'static) -> Self {
+        self.factories.insert(TypeId::of::<T>(), Arc::new(move || Arc::new(make())));
+        self
+    }
+
+    /// The tools of a harness, by the name under which it is registered.
+    pub fn with_tool_harness_named(mut self, name: impl Into<Arc<str>>) -> Self {
+        self.harnesses.push(Wanted::Name(name.into()));
+        self
+    }
+
+    /// Which calls may run. Default: [`Permissions::ask`].
+    pub fn with_permissions(mut self, permissions: Permissions) -> Self {
+        self.permissions = permissions;
+        self
+    }
+
+    /// Where threads are kept. Default: in memory, for this agent alone.
+    pub fn with_session_store(mut self, store: Arc<dyn SessionStore>) -> Self {
+        self.session_store = Some(store);
+        self
+    }
+
+    /// Where definitions of agents are kept. Default: in memory, for this agent alone.
+    pub fn with_agent_store(mut self, store: Arc<dyn AgentStore>) -> Self {
+        self.agent_store = Some(store);
+        self
+    }
+
+    /// Evaluates and checks all declarations and builds the agent.
+    ///
+    /// # Errors
+    ///
+    /// [`BuildError`] lists everything that is wrong, not only the first.
+    pub async fn build(self) -> Result<Agent, BuildError> {
+        let mut freezer = Freezer::new(self.instances, self.factories);
+        let at = Place::Builder;
+        let id = self.agent_id.unwrap_or_else(|| slug(self.config.name()).into());
+        let agent_id = AgentId::new(id).unwrap_or_else(|source| {
+            freezer.problems.push(BuildProblem::InvalidId { at: at.to_string(), source });
+            AgentId::trusted("agent")
+        });
+
+        let names: Vec<Arc<str>> = self.config.tool_harnesses().map(Arc::from).collect();
+        let context = HarnessContext::new(agent_id.clone(), Arc::clone(self.config.shared_name()));
+        freezer.definitions.push(Definition { agent_id, config: self.config, harnesses: Vec::new(), at: at.clone() });
+        let mut harnesses = Vec::new();
+        for wanted in self.harnesses.into_iter().chain(names.into_iter().map(Wanted::Name)) {
+            harnesses.extend(match wanted {
+                Wanted::Type(harness) => freezer.harness(&harness, &at),
+                Wanted::Value(harness) => Some(freezer.add(harness)),
+                Wanted::Name(name) => freezer.harness_named(&name, &at),
+            });
+        }
+        if let Some(root) = freezer.definitions.first_mut() {
+            root.harnesses = harnesses;
+        }
+        freezer.run(&context).await;
+
+        let blueprints = compile(&mut freezer, self.client.as_ref(), &self.providers);
+        if !freezer.problems.is_empty() {
+            return Err(BuildError::new(freezer.problems));
+        }
+        Ok(Agent::new(AgentInner::new(
+            blueprints,
+            self.client.map(Client),
+            self.permissions,
+            self.session_store.unwrap_or_else(|| Arc::new(MemorySessionStore::new())),
+            self.agent_store.unwrap_or_else(|| Arc::new(MemoryAgentStore::new())),
+        )))
+    }
+}
+
+/// Turns definitions into blueprints.
+fn compile(
+    freezer: &mut Freezer,
+    client: Option<&Arc<dyn ChatClient>>,
+    providers: &ChatProviderRegistry,
+) -> Vec<Blueprint> {
+    let definitions = std::mem::take(&mut freezer.definitions);
+    check_agent_ids(&definitions, &mut freezer.problems);
+    let root_has_client = client.is_some()
+        || definitions.first().is_some_and(|root| root.config.chat().is_some_and(|chat| chat.provider.is_some()));
+    if !root_has_client && let Some(root) = definitions.first() {
+        freezer.problems.push(BuildProblem::NoChatClient { agent: root.agent_id.to_string() });
+    }
+    definitions
+        .into_iter()
+        .map(|definition| {
+            check_config(&definition, &mut freezer.problems);
+            let Definition { agent_id, config, harnesses, .. } = definition;
+            let mut tools: Vec<(Arc<Tool>, &Place)> = Vec::new();
+            for harness in harnesses.iter().filter_map(|index| freezer.harnesses.get(*index)) {
+                tools.extend(harness.tools.iter().map(|(tool, at)| (Arc::clone(tool), at)));
+            }
+            check_tool_names(&agent_id, &tools, &mut freezer.problems);
+            let tools = ToolTable::new(tools.into_iter().map(|(tool, _)| tool).collect());
+            let client = config.chat().filter(|chat| chat.provider.is_some()).and_then(|chat| {
+                let made = providers.client(chat);
+                made.map_err(|source| {
+                    freezer.problems.push(BuildProblem::ChatProvider { agent: agent_id.to_string(), source });
+                })
+                .ok()
+            });
+            Blueprint {
+                system: config.system_prompt(),
+                options: config.chat().map(|chat| Arc::new(chat.options.clone())).unwrap_or_default(),
+                client: client.map(Client),
+                tools,
+                agent_id,
+                config,
+                settings: std::sync::OnceLock::new(),
+            }
+        })
+        .collect()
+}
+
+fn check_agent_ids(definitions: &[Definition], problems: &mut Vec<BuildProblem>) {
+    let mut seen: HashMap<&AgentId, &Place> = HashMap::with_capacity(definitions.len());
+    for definition in definitions {
+        if let Some(first) = seen.insert(&definition.agent_id, &definition.at) {
+            problems.push(BuildProblem::DuplicateAgentId {
+                id: definition.agent_id.to_string(),
+                first: first.to_string(),
+                second: definition.at.to_string(),
+            });
+        }
+    }
+}
+
+fn check_tool_names(agent: &AgentId, tools: &[(Arc<Tool>, &Place)], problems: &mut Vec<BuildProblem>) {
+    let mut seen: HashMap<&str, &Place> = HashMap::with_capacity(tools.len());
+    for (tool, at) in tools {
+        if let Some(first) = seen.insert(tool.name().as_str(), at) {
+            problems.push(BuildProblem::DuplicateTool {
+                agent: agent.to_string(),
+                tool: tool.name().to_string(),
+                first: first.to_string(),
+                second: at.to_string(),
+            });
+        }
+    }
+}
+
+fn check_config(definition: &Definition, problems: &mut Vec<BuildProblem>) {
+    let config = &definition.config;
+    let at = || definition.at.to_string();
+    for (value, limit) in
+        [(config.max_iterations(), "max_iterations"), (config.max_parallel_tool_calls(), "max_parallel_tool_calls")]
+    {
+        if value == 0 {
+            problems.push(BuildProblem::ZeroLimit { at: at(), limit });
+        }
+    }
+    if config.name().trim().is_empty() {
+        problems.push(BuildProblem::Blank { at: at(), what: "the agent's name" });
+    }
+    if config.sections().iter().any(|section| section.name().trim().is_empty() || section.text().trim().is_empty()) {
+        problems.push(BuildProblem::Blank { at: at(), what: "a section of the system prompt, or its name," });
+    }
+}

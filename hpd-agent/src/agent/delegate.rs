@@ -1,0 +1,169 @@
+//! Delegation: a child on a thread of its own, from its beginning to what its parent is told.
+
+use std::sync::Arc;
+
+use tokio::sync::Mutex;
+
+use super::{
+    RunError,
+    blueprint::{Blueprint, SubAgentTool},
+    driver::Ended,
+    lane::{Lane, LaneState},
+    tools::result_event,
+};
+use crate::{
+    chat::{ChatOptions, ToolChoice},
+    event::{
+        EventBody, ResolvedContext, SubAgentInvocation, SubAgentInvocationCancelled, SubAgentInvocationCompleted,
+        SubAgentInvocationFailed, SubAgentInvocationStarted,
+    },
+    history::History,
+    id::{MessageId, Timestamp},
+    message::{Message, Part, Provenance, Role, ToolCall},
+    permission::SessionMemory,
+    session::ThreadState,
+    subagent::{SubAgentCall, completed, failed},
+};
+
+impl Lane {
+    /// Runs a child, waits for its answer and records the result of `call`.
+    pub(crate) async fn delegate(
+        self: &Arc<Self>,
+        tool: &SubAgentTool,
+        call: &ToolCall,
+        asked: SubAgentCall,
+    ) -> Result<(), RunError> {
+        let invocation = Arc::new(tool.identity.invocation(call.id, &self.key, asked.context, asked.mode));
+        let (child, request) = self.begin_child(tool, &invocation, asked.input).await?;
+        // The one place where agents nest: the future of a child is part of its parent's.
+        let ended = Box::pin(child.drive(request)).await;
+        self.child_ended(call, &invocation, ended).await
+    }
+
+    /// Makes the child's thread and commits its beginning together with the news of it in this thread.
+    async fn begin_child(
+        self: &Arc<Self>,
+        tool: &SubAgentTool,
+        invocation: &Arc<SubAgentInvocation>,
+        input: Arc<str>,
+    ) -> Result<(Arc<Self>, MessageId), RunError> {
+        let now = Timestamp::now();
+        let mut state = self.lock().await;
+        let (history, fork_point) = match invocation.context_policy {
+            ResolvedContext::Fork => (state.thread.fork_history(), Some(state.thread.fork_point())),
+            ResolvedContext::Fresh | ResolvedContext::Isolated => (History::new(), None),
+        };
+        let header = Arc::new(tool.identity.header(invocation, &self.key, fork_point, now));
+        let child = Arc::new(self.child_lane(tool, invocation, ThreadState::new(Arc::clone(&header), history))?);
+
+        let mut child_state = child.lock().await;
+        child_state.record(&child.source, now, EventBody::ThreadCreated(header));
+        let message = Message::of(MessageId::generate(), Role::User, [Part::Text(input)]);
+        child.record_start(&mut child_state, now, message.with_provenance(Provenance::Delegation))?;
+        let request = child.record_request(&mut child_state, now);
+        let started = SubAgentInvocationStarted { invocation: Arc::clone(invocation) };
+        state.record(&self.source, now, EventBody::SubAgentInvocationStarted(started));
+        self.flush_both(&mut state, &child, &mut child_state).await?;
+        drop(child_state);
+        Ok((child, request))
+    }
+
+    fn child_lane(
+        self: &Arc<Self>,
+        tool: &SubAgentTool,
+        invocation: &SubAgentInvocation,
+        thread: ThreadState,
+    ) -> Result<Self, RunError> {
+        let blueprint = self
+            .agent
+            .blueprint(tool.child)
+            .ok_or(RunError::Internal { reason: "a subagent's blueprint is missing" })?;
+        let identity = &tool.identity;
+        let scope = self.source.agent.child(identity.name.shared(), identity.agent_id.clone());
+        let (client, options) = self.inherited_model(blueprint);
+        // Choices belong to a session; what an ancestor was denied for good holds for an isolated child all the same.
+        let (memory, denials) = match invocation.context_policy {
+            ResolvedContext::Isolated => (Arc::default(), denials_with(&self.denials, &self.memory)),
+            ResolvedContext::Fork | ResolvedContext::Fresh => (Arc::clone(&self.memory), Arc::clone(&self.denials)),
+        };
+        Ok(Self {
+            agent: Arc::clone(&self.agent),
+            tree: Arc::clone(&self.tree),
+            blueprint: tool.child,
+            key: thread.header.key.clone(),
+            generation: thread.generation,
+            source: Arc::new(self.source.child(Arc::new(scope))),
+            parent: Some(Arc::clone(self)),
+            selection: client.0.info().selection(&options),
+            client,
+            options,
+            memory,
+            denials,
+            ceiling: self.ceiling.min(blueprint.config.max_sub_agent_depth()),
+            run_config: self.run_config.clone(),
+            state: Mutex::new(LaneState::new(thread, true)),
+        })
+    }
+
+    /// The child's own client and options, or this agent's with the child's options over them.
+    fn inherited_model(&self, child: &Blueprint) -> (super::blueprint::Client, Arc<ChatOptions>) {
+        if let Some(own) = &child.client {
+            return (own.clone(), Arc::clone(&child.options));
+        }
+        let client = self.client.clone();
+        if *self.options == ChatOptions::default() {
+            return (client, Arc::clone(&child.options));
+        }
+        // What the parent's own turn must do with tools says nothing about the child's.
+        let inherited = ChatOptions { tool_choice: ToolChoice::Auto, ..(*self.options).clone() };
+        (client, Arc::new(inherited.overlaid_with(&child.options)))
+    }
+
+    async fn child_ended(
+        &self,
+        call: &ToolCall,
+        invocation: &Arc<SubAgentInvocation>,
+        ended: Ended,
+    ) -> Result<(), RunError> {
+        let invocation = Arc::clone(invocation);
+        let ((output, metadata), body) = match ended.outcome {
+            Ok(answer) => (
+                completed(&invocation, Arc::clone(&answer.text), &answer.stop),
+                EventBody::SubAgentInvocationCompleted(SubAgentInvocationCompleted {
+                    invocation,
+                    summary: Some(answer.text),
+                }),
+            ),
+            Err(error) => {
+                let message = error.to_string();
+                let told = failed(&invocation, error.code(), &message, ended.last_text.as_deref());
+                let body = match error {
+                    RunError::Cancelled => EventBody::SubAgentInvocationCancelled(SubAgentInvocationCancelled {
+                        invocation,
+                        reason: Some(message.into()),
+                    }),
+                    error => EventBody::SubAgentInvocationFailed(SubAgentInvocationFailed {
+                        invocation,
+                        error_type: error.code().into(),
+                        message: message.into(),
+                    }),
+                };
+                (told, body)
+            }
+        };
+        let now = Timestamp::now();
+        let mut state = self.lock().await;
+        state.record(&self.source, now, body);
+        state.record(&self.source, now, result_event(call, output, metadata));
+        // The last result is committed with the next request.
+        if state.thread.open.is_some() { self.flush(&mut state).await } else { Ok(()) }
+    }
+}
+
+fn denials_with(inherited: &Arc<[Arc<str>]>, memory: &SessionMemory) -> Arc<[Arc<str>]> {
+    let denied = memory.denied();
+    if denied.is_empty() {
+        return Arc::clone(inherited);
+    }
+    inherited.iter().cloned().chain(denied).collect()
+}

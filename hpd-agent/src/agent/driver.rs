@@ -1,0 +1,177 @@
+//! The driver: performs what the turn decides, until the turn has ended.
+
+use std::sync::Arc;
+
+use super::{
+    RunError,
+    blueprint::Blueprint,
+    lane::{Lane, LaneState},
+    tools::{CANCELLED, result_event},
+};
+use crate::{
+    event::{
+        ErrorInfo, EventBody, ExecutionBudget, ExecutionFinished, ExecutionOutcome, ExecutionSettings,
+        ExecutionStarted, RunConfigText, TurnFinished, TurnStarted,
+    },
+    id::{MessageId, Timestamp, TurnId},
+    message::{Message, ResultMetadata, StopReason, ToolCall, ToolOutput},
+    turn::{self, Finish, Step},
+};
+
+/// What an agent answered.
+#[derive(Debug)]
+pub(crate) struct Answer {
+    pub(crate) text: Arc<str>,
+    pub(crate) stop: StopReason,
+    pub(crate) message: Option<Arc<Message>>,
+}
+
+/// How an execution ended. Its journal says so too.
+#[derive(Debug)]
+pub(crate) struct Ended {
+    pub(crate) outcome: Result<Answer, RunError>,
+    /// The last text of an execution that failed.
+    pub(crate) last_text: Option<Arc<str>>,
+}
+
+impl Lane {
+    /// The system prompt: the agent's own, with what this run says put over it.
+    pub(crate) fn system(&self, blueprint: &Blueprint) -> Arc<str> {
+        let own = || Arc::clone(&blueprint.system);
+        // Instructions of a run are for its root only.
+        let Some(run) = self.run_config.as_ref().filter(|_| self.depth() == 0) else { return own() };
+        let system = run.system_instructions().map_or_else(own, Arc::from);
+        match run.additional_instructions() {
+            None => system,
+            Some(more) if system.is_empty() => more.into(),
+            Some(more) => format!("{system}\n\n{more}").into(),
+        }
+    }
+
+    fn max_iterations(&self, blueprint: &Blueprint) -> u32 {
+        let of_run = self.run_config.as_ref().filter(|_| self.depth() == 0).and_then(|run| run.max_iterations());
+        of_run.unwrap_or_else(|| blueprint.config.max_iterations()).max(1)
+    }
+
+    fn settings(&self, blueprint: &Blueprint) -> Arc<ExecutionSettings> {
+        let make = || {
+            let run_config = self.run_config.as_deref().and_then(RunConfigText::of);
+            Arc::new(ExecutionSettings {
+                agent_id: blueprint.agent_id.clone(),
+                provider: Arc::clone(&self.selection.provider),
+                run_config: run_config.map(Arc::new),
+                denials: Arc::clone(&self.denials),
+                budget: ExecutionBudget {
+                    max_iterations: self.max_iterations(blueprint),
+                    max_sub_agent_depth: self.ceiling,
+                },
+            })
+        };
+        if self.run_config.is_some() || !self.denials.is_empty() {
+            return make();
+        }
+        let usual = blueprint.settings.get_or_init(make);
+        let same = usual.budget.max_sub_agent_depth == self.ceiling && usual.provider == self.selection.provider;
+        if same { Arc::clone(usual) } else { make() }
+    }
+
+    /// Records that the agent begins to work on an input.
+    pub(crate) fn record_start(&self, state: &mut LaneState, now: Timestamp, input: Message) -> Result<(), RunError> {
+        let settings = self.settings(self.blueprint()?);
+        state.record(&self.source, now, EventBody::ExecutionStarted(ExecutionStarted { settings }));
+        self.answer_leftovers(state, now, "The run was interrupted: it is unknown whether this call had any effect.");
+        let started = TurnStarted { turn_id: TurnId::generate(), message: Arc::new(input) };
+        state.record(&self.source, now, EventBody::TurnStarted(started));
+        Ok(())
+    }
+
+    /// Runs the turn to its end. The first request is recorded already.
+    pub(crate) async fn drive(self: Arc<Self>, first_request: MessageId) -> Ended {
+        let execution = self.source.execution;
+        if let Some(execution) = execution {
+            self.tree.began(&self.key, execution);
+        }
+        let outcome = self.turn(first_request).await;
+        if let Some(execution) = execution {
+            self.tree.ended(execution);
+        }
+        self.finish(outcome).await
+    }
+
+    async fn turn(self: &Arc<Self>, first_request: MessageId) -> Result<StopReason, RunError> {
+        let max_iterations = self.max_iterations(self.blueprint()?);
+        let mut request = Some(first_request);
+        loop {
+            if let Some(id) = request.take() {
+                self.ask_model(id).await?;
+            }
+            if self.tree.cancellation.is_cancelled() {
+                return Err(RunError::Cancelled);
+            }
+            let step = {
+                let mut state = self.lock().await;
+                let step = turn::next(&state.thread, max_iterations);
+                if step == Step::CallModel {
+                    request = Some(self.record_request(&mut state, Timestamp::now()));
+                }
+                step
+            };
+            match step {
+                Step::CallModel => {}
+                Step::RunTools => self.run_tools().await?,
+                Step::Finish(Finish::Answered(stop)) => return Ok(stop),
+                Step::Finish(Finish::IterationLimit(limit)) => {
+                    let agent = self.source.agent.agent_name.to_string();
+                    return Err(RunError::IterationLimit { agent, limit });
+                }
+                Step::Finish(Finish::Nothing) => {
+                    return Err(RunError::Internal { reason: "a turn ended before it had begun" });
+                }
+            }
+        }
+    }
+
+    /// Journals the end. Never cancelled; every call has a result afterwards.
+    async fn finish(&self, outcome: Result<StopReason, RunError>) -> Ended {
+        let mut state = self.lock().await;
+        let last = state.thread.last_text.clone();
+        let outcome = outcome.and_then(|stop| match &last {
+            Some(message) => Ok(Answer { text: message.shared_text(), stop, message: Some(Arc::clone(message)) }),
+            // A root may say nothing; a child that says nothing has not done its task.
+            None if self.depth() == 0 => Ok(Answer { text: Arc::from(""), stop, message: None }),
+            None => Err(RunError::NoAnswer { agent: self.source.agent.agent_name.to_string() }),
+        });
+        let (how, error) = match &outcome {
+            Ok(_) => (ExecutionOutcome::Succeeded, None),
+            Err(RunError::Cancelled) => (ExecutionOutcome::Cancelled, None),
+            Err(error) => (
+                ExecutionOutcome::Failed,
+                Some(Arc::new(ErrorInfo { code: error.code().into(), message: error.to_string().into() })),
+            ),
+        };
+        if outcome.as_ref().is_err_and(RunError::is_fatal) {
+            return Ended { last_text: last.map(|message| message.shared_text()), outcome };
+        }
+        let now = Timestamp::now();
+        self.answer_leftovers(&mut state, now, CANCELLED);
+        if let Some(turn_id) = state.thread.turn {
+            let finished = TurnFinished { turn_id, outcome: how };
+            state.record(&self.source, now, EventBody::TurnFinished(finished));
+        }
+        let finished = ExecutionFinished { outcome: how, error };
+        state.record(&self.source, now, EventBody::ExecutionFinished(finished));
+        let committed = self.flush(&mut state).await;
+        let outcome = outcome.and_then(|answer| committed.map(|()| answer));
+        let last_text = outcome.is_err().then(|| last.map(|message| message.shared_text())).flatten();
+        Ended { outcome, last_text }
+    }
+
+    /// Gives every open call a result, so that the conversation can go on.
+    fn answer_leftovers(&self, state: &mut LaneState, now: Timestamp, why: &str) {
+        let open: Vec<ToolCall> = state.thread.open.iter().flat_map(|open| open.unanswered()).cloned().collect();
+        for call in open {
+            let output = ToolOutput::error(why);
+            state.record(&self.source, now, result_event(&call, output, ResultMetadata::default()));
+        }
+    }
+}

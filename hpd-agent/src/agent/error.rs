@@ -1,0 +1,116 @@
+use std::time::Duration;
+
+use crate::{
+    chat::ChatError,
+    error::IdError,
+    id::ThreadKey,
+    session::SessionError,
+    store::{CommitError, StoreError},
+};
+
+/// A run that ended without an answer.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum RunError {
+    /// The model could not be asked, or its answer did not arrive whole.
+    #[error("agent `{agent}`: {source}")]
+    Chat {
+        /// The agent.
+        agent: String,
+        /// What went wrong.
+        source: ChatError,
+    },
+    /// The model called tools until the limit.
+    #[error(
+        "agent `{agent}` made {limit} model calls in one turn and still wants tools: raise `max_iterations`, or give it a smaller task"
+    )]
+    IterationLimit {
+        /// The agent.
+        agent: String,
+        /// The limit.
+        limit: u32,
+    },
+    /// A child ended its turn without a text.
+    #[error("agent `{agent}` completed without an assistant response")]
+    NoAnswer {
+        /// The agent.
+        agent: String,
+    },
+    /// Somebody asked the run to stop.
+    #[error("the run was cancelled")]
+    Cancelled,
+    /// Another run works on the thread.
+    #[error("another run works on thread `{thread}`: wait for it, or use another thread")]
+    ThreadBusy {
+        /// The thread.
+        thread: ThreadKey,
+    },
+    /// A session or thread id that is not legal.
+    #[error(transparent)]
+    InvalidId(#[from] IdError),
+    /// The thread could not be read.
+    #[error(transparent)]
+    Session(#[from] SessionError),
+    /// What happened could not be committed.
+    #[error("the journal could not be written: {0}")]
+    Commit(#[from] CommitError),
+    /// The input has no text.
+    #[error("the input is empty: give the agent something to do")]
+    EmptyInput,
+    /// There is no tokio runtime.
+    #[error("a run needs a tokio runtime: call it inside of one, for example in a `#[tokio::main]` function")]
+    NoRuntime,
+    /// The run's task ended by itself: a defect.
+    #[error("the run's task panicked: {message}")]
+    Panicked {
+        /// What it said.
+        message: String,
+    },
+    /// A defect of this crate.
+    #[error("internal error: {reason}")]
+    Internal {
+        /// What is wrong.
+        reason: &'static str,
+    },
+}
+
+impl RunError {
+    /// The stable code of this error; what the journal and the metadata of tool results keep.
+    #[must_use]
+    pub fn code(&self) -> &'static str {
+        match self {
+            Self::Chat { source, .. } => source.kind().code(),
+            Self::IterationLimit { .. } => "iteration_limit",
+            Self::NoAnswer { .. } => "no_answer",
+            Self::Cancelled => "cancelled",
+            Self::ThreadBusy { .. } => "thread_busy",
+            Self::InvalidId(error) => error.code(),
+            Self::Session(error) => error.code(),
+            Self::Commit(error) => error.code(),
+            Self::EmptyInput => "empty_input",
+            Self::NoRuntime => "no_runtime",
+            Self::Panicked { .. } => "panicked",
+            Self::Internal { .. } => "internal_error",
+        }
+    }
+
+    /// How long the provider asks to wait before the next try, if it does.
+    #[must_use]
+    pub fn retry_after(&self) -> Option<Duration> {
+        match self {
+            Self::Chat { source, .. } => source.retry_after(),
+            _ => None,
+        }
+    }
+
+    /// Whether nothing more can be written to the journal.
+    pub(crate) const fn is_fatal(&self) -> bool {
+        matches!(self, Self::Commit(_) | Self::Internal { .. } | Self::Panicked { .. })
+    }
+}
+
+impl From<StoreError> for RunError {
+    fn from(error: StoreError) -> Self {
+        Self::Session(error.into())
+    }
+}

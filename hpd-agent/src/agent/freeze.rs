@@ -1,0 +1,338 @@
+//! Freezing: every declaration of a tree of harnesses is evaluated once, checked, and turned into tools.
+
+use std::{any::TypeId, collections::HashMap, fmt, sync::Arc};
+
+use super::{
+    BuildProblem,
+    blueprint::{FunctionTool, SubAgentTool, Tool, ToolKind},
+};
+use crate::{
+    chat::{Schema, ToolSpec},
+    compaction::ForkCompaction,
+    declare::{
+        AgentConfig, AgentInvocationModePolicy, CapabilityInfo, CapabilityKind, ErasedHarness, FunctionInfo,
+        HarnessContext, HarnessRef, Metadata, SubAgent, SubAgentInfo, SubAgentLifecycle, SubAgentRunConfig,
+        SubAgentSource,
+    },
+    error::IdError,
+    event::RESERVED_METADATA,
+    id::{AgentId, ToolName},
+    subagent::ChildIdentity,
+    tool::{
+        registry,
+        schema::{function_schema, subagent_schema},
+    },
+};
+
+/// Makes an instance of a harness.
+pub(crate) type Factory = Arc<dyn Fn() -> Arc<dyn ErasedHarness> + Send + Sync>;
+
+/// What an agent is made of: its configuration and its harnesses.
+#[derive(Debug)]
+pub(crate) struct Definition {
+    pub(crate) agent_id: AgentId,
+    pub(crate) config: AgentConfig,
+    /// Indices of [`Frozen::harnesses`].
+    pub(crate) harnesses: Vec<usize>,
+    pub(crate) at: Place,
+}
+
+/// A harness whose declarations are evaluated.
+#[derive(Debug, Default)]
+pub(crate) struct FrozenHarness {
+    pub(crate) tools: Vec<(Arc<Tool>, Place)>,
+}
+
+/// Where something is declared.
+#[derive(Clone)]
+pub(crate) enum Place {
+    Builder,
+    Method(Arc<dyn ErasedHarness>, usize),
+}
+
+impl fmt::Display for Place {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Builder => f.write_str("the agent's builder"),
+            Self::Method(harness, index) => match harness.info(*index) {
+                Some(info) => {
+                    let at = info.location;
+                    write!(f, "`{}.{}` ({}:{})", harness.name(), info.method, at.file(), at.line())
+                }
+                None => write!(f, "`{}`", harness.name()),
+            },
+        }
+    }
+}
+
+impl fmt::Debug for Place {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
+    }
+}
+
+/// Freezes a tree of harnesses, each type once.
+#[derive(Default)]
+pub(crate) struct Freezer {
+    instances: HashMap<TypeId, Arc<dyn ErasedHarness>>,
+    factories: HashMap<TypeId, Factory>,
+    pub(crate) problems: Vec<BuildProblem>,
+    /// Index 0 is the root agent.
+    pub(crate) definitions: Vec<Definition>,
+    pub(crate) harnesses: Vec<FrozenHarness>,
+    by_type: HashMap<TypeId, usize>,
+    /// Harnesses that have a place in `harnesses` but are not frozen yet.
+    waiting: Vec<(usize, Arc<dyn ErasedHarness>)>,
+}
+
+impl Freezer {
+    /// Freezes with these instances and factories; where neither has a type, its own default makes one.
+    pub(crate) fn new(instances: HashMap<TypeId, Arc<dyn ErasedHarness>>, factories: HashMap<TypeId, Factory>) -> Self {
+        Self { instances, factories, ..Self::default() }
+    }
+
+    /// The place of a harness that is there.
+    pub(crate) fn add(&mut self, harness: Arc<dyn ErasedHarness>) -> usize {
+        let index = self.harnesses.len();
+        self.by_type.insert((*harness).type_id(), index);
+        self.harnesses.push(FrozenHarness::default());
+        self.waiting.push((index, harness));
+        index
+    }
+
+    /// The place of a harness that is asked for by its type.
+    pub(crate) fn harness(&mut self, wanted: &HarnessRef, at: &Place) -> Option<usize> {
+        let type_id = wanted.type_id();
+        if let Some(index) = self.by_type.get(&type_id) {
+            return Some(*index);
+        }
+        let given = self.instances.get(&type_id).cloned();
+        let made = given.or_else(|| self.factories.get(&type_id).map(|make| make())).or_else(|| wanted.make());
+        if made.is_none() {
+            let harness = wanted.type_name();
+            self.problems.push(BuildProblem::NoHarnessInstance { at: at.to_string(), harness });
+        }
+        made.map(|harness| self.add(harness))
+    }
+
+    /// The place of a harness that is asked for by its name.
+    pub(crate) fn harness_named(&mut self, name: &str, at: &Place) -> Option<usize> {
+        match registry::harness(name) {
+            Ok(registered) => self.harness(&registered.harness(), at),
+            Err(reason) => {
+                let (at, name, reason) = (at.to_string(), name.to_owned(), reason.to_string());
+                self.problems.push(BuildProblem::UnknownHarness { at, name, reason });
+                None
+            }
+        }
+    }
+
+    /// Evaluates all that is waiting, and what that asks for in turn.
+    pub(crate) async fn run(&mut self, context: &HarnessContext) {
+        while let Some((at, harness)) = self.waiting.pop() {
+            let mut tools = Vec::with_capacity(harness.len());
+            for index in 0..harness.len() {
+                let place = Place::Method(Arc::clone(&harness), index);
+                if let Some(tool) = self.tool(&harness, index, &place, context).await {
+                    tools.push((Arc::new(tool), place));
+                }
+            }
+            if let Some(slot) = self.harnesses.get_mut(at) {
+                slot.tools = tools;
+            }
+        }
+    }
+
+    async fn tool(
+        &mut self,
+        harness: &Arc<dyn ErasedHarness>,
+        index: usize,
+        at: &Place,
+        context: &HarnessContext,
+    ) -> Option<Tool> {
+        let info = harness.info(index)?;
+        match &info.kind {
+            CapabilityKind::Function(function) => self.function(harness, index, info, function, at),
+            CapabilityKind::SubAgent(declared) => {
+                let value = match harness.define(index, context)?.await {
+                    Ok(value) => value,
+                    Err(source) => {
+                        self.problems.push(BuildProblem::Definition { at: at.to_string(), source });
+                        return None;
+                    }
+                };
+                self.sub_agent(info, declared, value, at)
+            }
+        }
+    }
+
+    fn function(
+        &mut self,
+        harness: &Arc<dyn ErasedHarness>,
+        index: usize,
+        info: &CapabilityInfo,
+        function: &FunctionInfo,
+        at: &Place,
+    ) -> Option<Tool> {
+        let name = self.check(at, ToolName::new(info.name.unwrap_or(info.method)));
+        let description = self.description(info.description.or(info.doc), at);
+        let kind = ToolKind::Function(FunctionTool {
+            harness: Arc::clone(harness),
+            index,
+            requires_permission: function.requires_permission,
+            exclusive: function.exclusive,
+        });
+        Some(Tool { spec: ToolSpec::new(name?, description?, function_schema(function.params)), kind })
+    }
+
+    fn sub_agent(
+        &mut self,
+        info: &CapabilityInfo,
+        declared: &SubAgentInfo,
+        value: SubAgent,
+        at: &Place,
+    ) -> Option<Tool> {
+        let before = self.problems.len();
+        let SubAgent { agent_id, source, name, description, policies, run_config, tool_harnesses } = value;
+        let source_kind = source.kind();
+
+        self.agree(at, "agent_id", declared.agent_id, Some(&*agent_id));
+        self.agree(at, "name", info.name, name.as_deref());
+        self.agree(at, "description", info.description, description.as_deref());
+        let context = self.agree(at, "context", declared.context, policies.context).unwrap_or_default();
+        let mode =
+            self.agree(at, "invocation_mode", declared.invocation_mode, policies.invocation_mode).unwrap_or_default();
+        let availability =
+            self.agree(at, "availability", declared.availability, policies.availability).unwrap_or_default();
+        let lifecycle = self.agree(at, "lifecycle", declared.lifecycle, policies.lifecycle).unwrap_or_default();
+        let compaction = policies.fork_compaction.map(|compaction| *compaction);
+        let compaction = self.agree(at, "fork_compaction", declared.fork_compaction.clone(), compaction);
+        let notification = policies.background_notification.map(|notification| *notification);
+        let notification =
+            self.agree(at, "background_notification", declared.background_notification.clone(), notification);
+        if !availability.is_callable() {
+            self.problems.push(BuildProblem::ZeroLimit { at: at.to_string(), limit: "availability" });
+        }
+
+        let config = self.supported_source(at, source);
+        self.unsupported_unless(at, mode == AgentInvocationModePolicy::SynchronousOnly, "invocation_mode", &mode);
+        self.unsupported_unless(at, lifecycle == SubAgentLifecycle::OneShot, "lifecycle", &lifecycle);
+        let none_applied = !matches!(compaction, Some(ForkCompaction::Apply(_)));
+        self.unsupported_unless(at, none_applied, "fork_compaction", &compaction);
+        self.unsupported_unless(at, notification.is_none(), "background_notification", &notification);
+        let inherits = run_config.as_deref().is_none_or(|run| *run == SubAgentRunConfig::inherit());
+        self.unsupported_unless(at, inherits, "run_config", &run_config);
+
+        let method_name = || Arc::<str>::from(info.method);
+        let tool_name = info.name.map(Arc::from).or(name).unwrap_or_else(method_name);
+        let tool_name = self.check(at, ToolName::new(tool_name));
+        let description = info.description.map(Arc::from).or(description).or_else(|| info.doc.map(Arc::from));
+        let description = self.description(description, at);
+        let agent_id = self.check(at, AgentId::new(agent_id));
+        let metadata = self.metadata(at, declared.metadata.map(|make| make()), policies.metadata);
+
+        let mut harnesses = Vec::new();
+        for wanted in declared.tool_harnesses.iter().chain(&tool_harnesses) {
+            harnesses.extend(self.harness(wanted, at).filter(|index| !harnesses.contains(index)));
+        }
+        if self.problems.len() > before {
+            return None;
+        }
+        let (agent_id, tool_name, config) = (agent_id?, tool_name?, config?);
+        let names: Vec<Arc<str>> = config.tool_harnesses().map(Arc::from).collect();
+        for name in names {
+            harnesses.extend(self.harness_named(&name, at).filter(|index| !harnesses.contains(index)));
+        }
+        let child = self.definitions.len();
+        self.definitions.push(Definition { agent_id: agent_id.clone(), config, harnesses, at: at.clone() });
+        let kind = ToolKind::SubAgent(SubAgentTool {
+            identity: ChildIdentity::new(tool_name.clone(), agent_id, source_kind, metadata),
+            context,
+            mode,
+            availability,
+            child,
+        });
+        let schema = Schema::from_static(subagent_schema(mode, context));
+        Some(Tool { spec: ToolSpec::new(tool_name, description?, schema), kind })
+    }
+
+    fn supported_source(&mut self, at: &Place, source: SubAgentSource) -> Option<AgentConfig> {
+        match source {
+            SubAgentSource::Supplied(config) => Some(config),
+            SubAgentSource::Parent | SubAgentSource::Stored => {
+                self.problems.push(BuildProblem::NotSupported {
+                    at: at.to_string(),
+                    argument: "source",
+                    value: source.kind().to_owned(),
+                    advice: "define the child with `SubAgent::from_config` or by returning an `AgentConfig`",
+                });
+                None
+            }
+        }
+    }
+
+    fn unsupported_unless(&mut self, at: &Place, supported: bool, argument: &'static str, value: &dyn fmt::Debug) {
+        if !supported {
+            self.problems.push(BuildProblem::NotSupported {
+                at: at.to_string(),
+                argument,
+                value: format!("{value:?}"),
+                advice: "leave it out",
+            });
+        }
+    }
+
+    /// What an attribute and a value say together.
+    fn agree<A, B>(&mut self, at: &Place, argument: &'static str, attribute: Option<A>, value: Option<B>) -> Option<B>
+    where
+        A: fmt::Debug + PartialEq<B> + Into<B>,
+        B: fmt::Debug,
+    {
+        match (attribute, value) {
+            (Some(attribute), Some(value)) if attribute != value => {
+                self.problems.push(BuildProblem::Contradiction {
+                    at: at.to_string(),
+                    argument,
+                    attribute: format!("{attribute:?}"),
+                    value: format!("{value:?}"),
+                });
+                None
+            }
+            (Some(attribute), _) => Some(attribute.into()),
+            (None, value) => value,
+        }
+    }
+
+    fn check<T>(&mut self, at: &Place, id: Result<T, IdError>) -> Option<T> {
+        id.map_err(|source| self.problems.push(BuildProblem::InvalidId { at: at.to_string(), source })).ok()
+    }
+
+    fn description<D: AsRef<str> + Into<Arc<str>>>(&mut self, description: Option<D>, at: &Place) -> Option<Arc<str>> {
+        let description = description.filter(|text| !text.as_ref().trim().is_empty());
+        if description.is_none() {
+            self.problems.push(BuildProblem::MissingDescription { at: at.to_string() });
+        }
+        description.map(Into::into)
+    }
+
+    fn metadata(&mut self, at: &Place, attribute: Option<Metadata>, value: Metadata) -> Metadata {
+        let mut all = attribute.unwrap_or_default();
+        for (key, value) in value {
+            match all.get(&key) {
+                Some(declared) if *declared != value => self.problems.push(BuildProblem::Contradiction {
+                    at: at.to_string(),
+                    argument: "metadata",
+                    attribute: format!("{key}: {declared}"),
+                    value: format!("{key}: {value}"),
+                }),
+                _ => {
+                    all.insert(key, value);
+                }
+            }
+        }
+        for key in all.keys().filter(|key| RESERVED_METADATA.contains(&key.as_str())) {
+            self.problems.push(BuildProblem::ReservedMetadata { at: at.to_string(), key: key.clone() });
+        }
+        all
+    }
+}

@@ -1,0 +1,211 @@
+//! A lane: one execution of an agent on one thread, and the only writer of that thread while it lasts.
+//!
+//! What happens is recorded in the fold first and committed before it is acted on; only what is committed is shown.
+
+use std::sync::{Arc, OnceLock};
+
+use serde_json::{Map, Value};
+use tokio::sync::{Mutex, MutexGuard};
+
+use super::{
+    RunError,
+    blueprint::{Blueprint, Client},
+    inner::AgentInner,
+    tree::Tree,
+};
+use crate::{
+    chat::{BoxFuture, ChatOptions},
+    declare::{AgentRunConfig, EmitError, FunctionHost, sentence},
+    event::{CustomEvent, Event, EventBody, EventEnvelope, EventSource},
+    id::{CallId, ThreadKey, Timestamp},
+    message::ModelSelection,
+    permission::SessionMemory,
+    session::ThreadState,
+    store::{Append, Batch, CommitError, Expected},
+};
+
+/// How often a batch whose outcome is unknown is submitted again.
+const RESUBMISSIONS: u32 = 3;
+
+pub(crate) struct Lane {
+    pub(crate) agent: Arc<AgentInner>,
+    pub(crate) tree: Arc<Tree>,
+    /// Index of the blueprint.
+    pub(crate) blueprint: usize,
+    pub(crate) key: ThreadKey,
+    pub(crate) generation: u64,
+    pub(crate) source: Arc<EventSource>,
+    pub(crate) parent: Option<Arc<Lane>>,
+    pub(crate) client: Client,
+    pub(crate) options: Arc<ChatOptions>,
+    pub(crate) selection: Arc<ModelSelection>,
+    pub(crate) memory: Arc<SessionMemory>,
+    /// The tools that an ancestor was denied for good.
+    pub(crate) denials: Arc<[Arc<str>]>,
+    /// The depth of the deepest child in the whole tree.
+    pub(crate) ceiling: u32,
+    /// What was said for this run; `None`: nothing.
+    pub(crate) run_config: Option<Arc<AgentRunConfig>>,
+    pub(crate) state: Mutex<LaneState>,
+}
+
+pub(crate) struct LaneState {
+    pub(crate) thread: ThreadState,
+    /// Recorded, but not committed yet.
+    pending: Vec<Arc<Event>>,
+    /// Creates the thread with the first commit.
+    create: bool,
+}
+
+impl LaneState {
+    /// A thread that is in the store, or one that the first commit creates.
+    pub(crate) fn new(thread: ThreadState, create: bool) -> Self {
+        Self { thread, pending: Vec::with_capacity(4), create }
+    }
+
+    /// Records that something happened. It counts from now on and is committed with the next flush.
+    pub(crate) fn record(&mut self, source: &Arc<EventSource>, now: Timestamp, body: EventBody) {
+        let event = Arc::new(Event::at(now, Arc::clone(source), body));
+        self.thread.apply(&event);
+        self.pending.push(event);
+    }
+
+    /// What has been recorded, as an append; `None` if nothing has.
+    fn append(&self) -> Option<Append> {
+        if self.pending.is_empty() && !self.create {
+            return None;
+        }
+        let events = self.pending.clone();
+        let expected = self.thread.len - events.len() as u64;
+        Some(Append {
+            create: self.create.then(|| Arc::clone(&self.thread.header)),
+            ..Append::new(self.thread.header.key.clone(), Expected::Exactly(expected), events)
+        })
+    }
+
+    /// What was recorded is committed: shows it.
+    fn committed(&mut self, tree: &Tree) {
+        self.create = false;
+        if tree.hub.is_active() {
+            let first = self.thread.len + 1 - self.pending.len() as u64;
+            for (sequence, event) in (first..).zip(&self.pending) {
+                let key = self.thread.header.key.clone();
+                tree.hub.publish(&EventEnvelope::journaled(key, self.thread.generation, sequence, Arc::clone(event)));
+            }
+        }
+        self.pending.clear();
+    }
+}
+
+impl Lane {
+    /// The blueprint of the agent.
+    pub(crate) fn blueprint(&self) -> Result<&Blueprint, RunError> {
+        self.agent.blueprint(self.blueprint).ok_or(RunError::Internal { reason: "the agent's blueprint is missing" })
+    }
+
+    pub(crate) fn depth(&self) -> u32 {
+        self.source.agent.depth
+    }
+
+    pub(crate) async fn lock(&self) -> MutexGuard<'_, LaneState> {
+        self.state.lock().await
+    }
+
+    /// Commits what has been recorded.
+    pub(crate) async fn flush(&self, state: &mut LaneState) -> Result<(), RunError> {
+        self.flush_with(state, None).await
+    }
+
+    /// Commits what has been recorded here, and in the same batch the beginning of a child or another thread's events.
+    pub(crate) async fn flush_with(&self, state: &mut LaneState, other: Option<Append>) -> Result<(), RunError> {
+        self.submit(|| both(state.append(), other.clone())).await?;
+        state.committed(&self.tree);
+        Ok(())
+    }
+
+    /// Commits what has been recorded here and in a child that is about to begin, together.
+    pub(crate) async fn flush_both(
+        &self,
+        state: &mut LaneState,
+        child: &Lane,
+        child_state: &mut LaneState,
+    ) -> Result<(), RunError> {
+        self.submit(|| both(state.append(), child_state.append())).await?;
+        state.committed(&self.tree);
+        child_state.committed(&child.tree);
+        Ok(())
+    }
+
+    /// Commits what `appends` makes; makes it again if the outcome is unknown.
+    async fn submit(&self, appends: impl Fn() -> Vec<Append>) -> Result<(), CommitError> {
+        let mut batch = Batch::new(appends());
+        if batch.appends.is_empty() {
+            return Ok(());
+        }
+        let id = batch.id;
+        for _ in 0..RESUBMISSIONS {
+            match self.agent.store.commit(batch).await {
+                Err(CommitError::Unknown(error)) => tracing::warn!(%error, "submitting a commit again"),
+                other => return other.map(|_| ()),
+            }
+            batch = Batch { id, ..Batch::new(appends()) };
+        }
+        self.agent.store.commit(batch).await.map(|_| ())
+    }
+
+    /// Shows something that is not journaled. `make` runs only if somebody listens.
+    pub(crate) fn live(&self, make: impl FnOnce() -> EventBody) {
+        if self.tree.hub.is_active() {
+            let event = Arc::new(Event::new(Arc::clone(&self.source), make()));
+            self.tree.hub.publish(&EventEnvelope::live(self.key.clone(), self.generation, event));
+        }
+    }
+
+    /// The threads from the root to this one.
+    pub(crate) fn path(&self) -> Vec<ThreadKey> {
+        let mut path = vec![self.key.clone()];
+        let mut lane = self.parent.as_deref();
+        while let Some(parent) = lane {
+            path.push(parent.key.clone());
+            lane = parent.parent.as_deref();
+        }
+        path.reverse();
+        path
+    }
+}
+
+/// A list that is no longer than it has to be.
+fn both(first: Option<Append>, second: Option<Append>) -> Vec<Append> {
+    let mut appends = Vec::with_capacity(usize::from(first.is_some()) + usize::from(second.is_some()));
+    appends.extend(first);
+    appends.extend(second);
+    appends
+}
+
+impl FunctionHost for Lane {
+    fn emit(&self, call: CallId, name: &str, value: Value) -> BoxFuture<'_, Result<(), EmitError>> {
+        let custom = CustomEvent { name: name.into(), value: Arc::new(value), call_id: Some(call), durable: true };
+        Box::pin(async move {
+            let name = Arc::clone(&custom.name);
+            let mut state = self.lock().await;
+            state.record(&self.source, Timestamp::now(), EventBody::Custom(Box::new(custom)));
+            self.flush(&mut state).await.map_err(|error| EmitError { name: name.to_string(), reason: sentence(&error) })
+        })
+    }
+
+    fn emit_live(&self, call: CallId, name: &str, value: Value) {
+        self.live(|| {
+            EventBody::Custom(Box::new(CustomEvent {
+                name: name.into(),
+                value: Arc::new(value),
+                call_id: Some(call),
+                durable: false,
+            }))
+        });
+    }
+
+    fn properties(&self) -> &Map<String, Value> {
+        static NONE: OnceLock<Map<String, Value>> = OnceLock::new();
+        self.run_config.as_ref().map_or_else(|| NONE.get_or_init(Map::new), |config| config.properties())
+    }
+}

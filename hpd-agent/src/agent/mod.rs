@@ -1,0 +1,264 @@
+//! Agents: building them, running them, and steering what runs.
+//!
+//! An [`Agent`] is built once by its [`AgentBuilder`] and shared by cloning. [`Agent::run`] opens a new session;
+//! [`Agent::thread`] continues a conversation.
+
+mod blueprint;
+mod build_error;
+mod builder;
+mod delegate;
+mod driver;
+mod error;
+mod freeze;
+mod inner;
+mod lane;
+mod model;
+mod permit;
+mod run;
+mod tools;
+mod tree;
+
+use std::sync::Arc;
+
+use self::{blueprint::Blueprint, inner::AgentInner};
+pub use self::{
+    build_error::{BuildError, BuildProblem},
+    builder::AgentBuilder,
+    error::RunError,
+    run::{EventStream, Run, RunFuture, RunHandle, RunResult},
+    tree::AgentUsage,
+};
+use crate::{
+    error::IdError,
+    event::{ForkPoint, ThreadHeader},
+    id::{AgentId, ExecutionId, RequestId, SessionId, ThreadId, ThreadKey},
+    message::{Message, Role},
+    permission::{PermissionDecision, PermissionRequest, RespondOutcome},
+    session::{SessionError, load},
+    store::{AgentStore, Append, Batch, SessionStore},
+};
+
+/// An agent: a model, instructions, tools and children, ready to run. Cheap to clone.
+#[derive(Clone)]
+pub struct Agent {
+    inner: Arc<AgentInner>,
+}
+
+impl std::fmt::Debug for Agent {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let mut agent = f.debug_struct("Agent");
+        if let Ok(root) = self.root() {
+            agent.field("id", &root.agent_id).field("name", &root.config.name());
+        }
+        agent.finish_non_exhaustive()
+    }
+}
+
+/// What an agent is asked: text, or a message of the user.
+///
+/// ```
+/// # use hpd_agent::agent::Input;
+/// let input: Input = "Summarize this.".into();
+/// ```
+#[derive(Debug, Clone)]
+pub struct Input(Message);
+
+impl From<&str> for Input {
+    fn from(text: &str) -> Self {
+        Self(Message::user(text))
+    }
+}
+
+impl From<String> for Input {
+    fn from(text: String) -> Self {
+        Self(Message::user(text))
+    }
+}
+
+impl From<&String> for Input {
+    fn from(text: &String) -> Self {
+        Self(Message::user(text.as_str()))
+    }
+}
+
+impl From<Arc<str>> for Input {
+    fn from(text: Arc<str>) -> Self {
+        Self(Message::user(text))
+    }
+}
+
+impl From<Message> for Input {
+    /// The message counts as the user's, whatever its role.
+    fn from(message: Message) -> Self {
+        if message.role() == Role::User {
+            return Self(message);
+        }
+        Self(Message::of(message.id(), Role::User, message.parts().iter().cloned()))
+    }
+}
+
+impl Agent {
+    fn new(inner: AgentInner) -> Self {
+        Self { inner: Arc::new(inner) }
+    }
+
+    /// Begins to build an agent.
+    pub fn builder() -> AgentBuilder {
+        AgentBuilder::new()
+    }
+
+    fn inner(&self) -> &Arc<AgentInner> {
+        &self.inner
+    }
+
+    fn root(&self) -> Result<&Blueprint, RunError> {
+        self.inner.blueprint(0).ok_or(RunError::Internal { reason: "the agent's blueprint is missing" })
+    }
+
+    /// The agent's id.
+    #[must_use]
+    pub fn id(&self) -> Option<&AgentId> {
+        self.root().ok().map(|root| &root.agent_id)
+    }
+
+    /// Where its threads are kept.
+    #[must_use]
+    pub fn session_store(&self) -> &Arc<dyn SessionStore> {
+        &self.inner.store
+    }
+
+    /// Where definitions of agents are kept.
+    #[must_use]
+    pub fn agent_store(&self) -> &Arc<dyn AgentStore> {
+        &self.inner.agent_store
+    }
+
+    /// Runs the agent on an input in a new session, whose ids are in the result.
+    pub fn run(&self, input: impl Into<Input>) -> Run {
+        let session = SessionId::trusted(format!("{:032x}", crate::id::random_u128()));
+        let key = ThreadKey::of(session, main_thread());
+        Run::new(self.clone(), Ok(key), true, input.into().0)
+    }
+
+    /// A conversation: `agent.thread("user-42", "main").run("…")` continues it, or begins it if there is none.
+    ///
+    /// An id that is not legal is an error of what is done with the thread.
+    pub fn thread<S, T>(&self, session: S, thread: T) -> Thread
+    where
+        S: TryInto<SessionId>,
+        T: TryInto<ThreadId>,
+        IdError: From<S::Error> + From<T::Error>,
+    {
+        Thread { agent: self.clone(), key: ThreadKey::new(session, thread) }
+    }
+
+    /// What works on a thread now, and which questions of it and its descendants wait for an answer.
+    #[must_use]
+    pub fn runtime_state(&self, thread: &ThreadKey) -> RuntimeState {
+        let mut state = RuntimeState { active_execution: None, pending_requests: Vec::new() };
+        for tree in self.inner.trees() {
+            state.active_execution = state.active_execution.or_else(|| tree.execution(thread));
+            state.pending_requests.extend(tree.broker.pending(thread));
+        }
+        state.pending_requests.sort_by_key(PermissionRequest::created_at);
+        state
+    }
+
+    /// Answers a question of whatever runs, at any depth. `thread` is the thread that asked, if the caller knows it;
+    /// another one is refused.
+    pub fn respond(&self, id: RequestId, thread: Option<&ThreadKey>, decision: PermissionDecision) -> RespondOutcome {
+        let mut best = RespondOutcome::NotFound;
+        for tree in self.inner.trees() {
+            match tree.broker.respond(id, thread, decision.clone()) {
+                RespondOutcome::NotFound => {}
+                outcome => best = outcome,
+            }
+        }
+        best
+    }
+
+    /// Deletes a session with all its threads.
+    ///
+    /// # Errors
+    ///
+    /// [`RunError::ThreadBusy`] if something runs in it; an error of the store.
+    pub async fn delete_session(&self, session: &SessionId) -> Result<(), RunError> {
+        if let Some(thread) = self.inner.running_in(session) {
+            return Err(RunError::ThreadBusy { thread });
+        }
+        self.inner.forget(session);
+        Ok(self.inner.store.delete_session(session.clone()).await?)
+    }
+}
+
+fn main_thread() -> ThreadId {
+    static MAIN: std::sync::OnceLock<ThreadId> = std::sync::OnceLock::new();
+    MAIN.get_or_init(|| ThreadId::trusted("main")).clone()
+}
+
+/// What works on a thread now.
+#[derive(Debug, Clone)]
+#[non_exhaustive]
+pub struct RuntimeState {
+    /// The execution that works on the thread itself.
+    pub active_execution: Option<ExecutionId>,
+    /// The questions of the thread and its descendants that wait for an answer, the oldest first.
+    pub pending_requests: Vec<PermissionRequest>,
+}
+
+/// One conversation of an agent.
+#[derive(Debug, Clone)]
+pub struct Thread {
+    agent: Agent,
+    key: Result<ThreadKey, IdError>,
+}
+
+impl Thread {
+    /// Runs the agent on an input in this conversation.
+    pub fn run(&self, input: impl Into<Input>) -> Run {
+        Run::new(self.agent.clone(), self.key.clone().map_err(Into::into), false, input.into().0)
+    }
+
+    /// Its address.
+    ///
+    /// # Errors
+    ///
+    /// [`IdError`] if it was given ids that are not legal.
+    pub fn key(&self) -> Result<&ThreadKey, IdError> {
+        self.key.as_ref().map_err(Clone::clone)
+    }
+
+    /// What has been said in it.
+    ///
+    /// # Errors
+    ///
+    /// [`RunError::Session`] if there is no such thread or it can't be read.
+    pub async fn messages(&self) -> Result<Vec<Arc<Message>>, RunError> {
+        let key = self.key.clone()?;
+        Ok(load(&*self.agent.inner.store, &key).await?.history.iter().cloned().collect())
+    }
+
+    /// Forks the conversation at its end: the new thread of the same session sees all that was said so far, and what
+    /// is said from now on in one of them is not in the other. Nothing is copied.
+    ///
+    /// # Errors
+    ///
+    /// [`RunError`] if the thread can't be read, the new one exists, or its id is not legal.
+    pub async fn fork<T>(&self, thread: T) -> Result<Thread, RunError>
+    where
+        T: TryInto<ThreadId>,
+        IdError: From<T::Error>,
+    {
+        let key = self.key.clone()?;
+        let fork = ThreadKey::of(key.session_id.clone(), thread.try_into().map_err(IdError::from)?);
+        let source = load(&*self.agent.inner.store, &key).await?;
+        if source.len == 0 && source.header.forked_from.is_none() {
+            return Err(SessionError::NotFound { thread: key }.into());
+        }
+        let point: ForkPoint = source.fork_point();
+        let agent_id = self.agent.root()?.agent_id.clone();
+        let header = Arc::new(ThreadHeader::conversation(fork.clone(), agent_id).forked_from(point));
+        self.agent.inner.store.commit(Batch::new(vec![Append::create(header, Vec::new())])).await?;
+        Ok(Self { agent: self.agent.clone(), key: Ok(fork) })
+    }
+}

@@ -1,0 +1,251 @@
+//! Asking the model: from a journaled request to a journaled answer.
+
+use std::sync::Arc;
+
+use futures_util::StreamExt as _;
+use smallvec::SmallVec;
+
+use super::{
+    RunError,
+    lane::{Lane, LaneState},
+};
+use crate::{
+    chat::{ChatDelta, ChatError, ChatErrorKind, ChatRequest},
+    event::{
+        CallType, ErrorInfo, EventBody, ModelRequest, ModelRequestFailed, ModelResponse, TextDelta, ToolCallArgs,
+        ToolCallEnd, ToolCallStart,
+    },
+    id::{CallId, MessageId, Timestamp},
+    message::{Message, Part, Reasoning, Role, StopReason, ToolCall, Usage},
+};
+
+/// Text that arrives in pieces: the first piece is kept as it is, because often there is only one.
+#[derive(Debug, Default)]
+enum Text {
+    #[default]
+    Empty,
+    One(Arc<str>),
+    Many(String),
+}
+
+impl Text {
+    fn push(&mut self, piece: Arc<str>) {
+        *self = match std::mem::take(self) {
+            Self::Empty => Self::One(piece),
+            Self::One(first) => {
+                let mut all = String::with_capacity((first.len() + piece.len()) * 2);
+                all.push_str(&first);
+                all.push_str(&piece);
+                Self::Many(all)
+            }
+            Self::Many(mut all) => {
+                all.push_str(&piece);
+                Self::Many(all)
+            }
+        };
+    }
+
+    fn finish(self) -> Option<Arc<str>> {
+        match self {
+            Self::Empty => None,
+            Self::One(text) => Some(text).filter(|text| !text.is_empty()),
+            Self::Many(text) => Some(text.into()),
+        }
+    }
+}
+
+/// An answer that is arriving. Its parts keep the order in which they began: some providers want reasoning back exactly
+/// where it stood.
+#[derive(Debug, Default)]
+struct Answer {
+    parts: SmallVec<[Arriving; 2]>,
+    calls: u32,
+    usage: Usage,
+    stop: Option<StopReason>,
+}
+
+#[derive(Debug)]
+enum Arriving {
+    Text(Text),
+    Thought(Text, Option<Arc<str>>),
+    Call(Call),
+}
+
+#[derive(Debug)]
+struct Call {
+    /// The position that the client gave it.
+    index: u32,
+    id: CallId,
+    provider_id: Option<Arc<str>>,
+    name: Arc<str>,
+    arguments: Text,
+}
+
+impl Answer {
+    fn text(&mut self, piece: Arc<str>) {
+        match self.parts.last_mut() {
+            Some(Arriving::Text(text)) => text.push(piece),
+            _ => self.parts.push(Arriving::Text(Text::One(piece))),
+        }
+    }
+
+    fn thought(&mut self, piece: Arc<str>) {
+        match self.parts.last_mut() {
+            Some(Arriving::Thought(text, None)) => text.push(piece),
+            _ => self.parts.push(Arriving::Thought(Text::One(piece), None)),
+        }
+    }
+
+    fn signature(&mut self, proof: Arc<str>) {
+        match self.parts.last_mut() {
+            Some(Arriving::Thought(_, signature @ None)) => *signature = Some(proof),
+            _ => self.parts.push(Arriving::Thought(Text::Empty, Some(proof))),
+        }
+    }
+
+    fn call(&mut self, index: u32) -> Option<&mut Call> {
+        self.parts.iter_mut().find_map(|part| match part {
+            Arriving::Call(call) if call.index == index => Some(call),
+            _ => None,
+        })
+    }
+
+    fn take(&mut self, lane: &Lane, id: MessageId, delta: ChatDelta) -> Result<(), &'static str> {
+        match delta {
+            ChatDelta::Text(text) => {
+                lane.live(|| EventBody::TextDelta(TextDelta { message_id: id, delta: Arc::clone(&text) }));
+                self.text(text);
+            }
+            ChatDelta::Reasoning(text) => {
+                lane.live(|| EventBody::ReasoningDelta(TextDelta { message_id: id, delta: Arc::clone(&text) }));
+                self.thought(text);
+            }
+            ChatDelta::ReasoningSignature(signature) => self.signature(signature),
+            ChatDelta::ToolCallStart { index, id: provider_id, name } => {
+                if self.call(index).is_some() {
+                    return Err("two tool calls of the answer have the same position");
+                }
+                let call_id = CallId::new(id, self.calls);
+                self.calls += 1;
+                lane.live(|| {
+                    let tool = lane.blueprint().ok().and_then(|blueprint| blueprint.tools.get(&name));
+                    let call_type = tool.map_or(CallType::Unknown, |tool| tool.call_type());
+                    EventBody::ToolCallStart(ToolCallStart { call_id, name: Arc::clone(&name), call_type })
+                });
+                let call = Call { index, id: call_id, provider_id, name, arguments: Text::Empty };
+                self.parts.push(Arriving::Call(call));
+            }
+            ChatDelta::ToolCallArguments { index, text } => {
+                let call = self.call(index).ok_or("arguments arrived for a tool call that never began")?;
+                let call_id = call.id;
+                lane.live(|| EventBody::ToolCallArgs(ToolCallArgs { call_id, delta: Arc::clone(&text) }));
+                call.arguments.push(text);
+            }
+            ChatDelta::Usage(usage) => self.usage = usage,
+            ChatDelta::Finish(reason) => self.stop = Some(reason),
+        }
+        Ok(())
+    }
+
+    fn message(self, id: MessageId) -> (Message, Usage, StopReason) {
+        let parts = self.parts.into_iter().filter_map(|part| match part {
+            Arriving::Text(text) => text.finish().map(Part::Text),
+            Arriving::Thought(text, signature) => {
+                let mut reasoning = Reasoning::new(text.finish().unwrap_or_else(|| Arc::from("")));
+                reasoning.signature = signature;
+                Some(Part::Reasoning(reasoning))
+            }
+            Arriving::Call(call) => {
+                let arguments = call.arguments.finish().unwrap_or_else(|| Arc::from("{}"));
+                let mut made = ToolCall::new(call.id, call.name, arguments);
+                made.provider_id = call.provider_id;
+                Some(Part::ToolCall(made))
+            }
+        });
+        (Message::of(id, Role::Assistant, parts), self.usage, self.stop.unwrap_or(StopReason::EndTurn))
+    }
+
+    /// The text so far, of an answer that did not become whole.
+    fn partial_text(self) -> Option<Arc<str>> {
+        let texts = self.parts.into_iter().filter_map(|part| match part {
+            Arriving::Text(text) => text.finish(),
+            _ => None,
+        });
+        let all: Vec<Arc<str>> = texts.collect();
+        (!all.is_empty()).then(|| all.concat().into())
+    }
+}
+
+impl Lane {
+    /// Records that the model is about to be asked. Returns the id that its answer will have.
+    pub(crate) fn record_request(&self, state: &mut LaneState, now: Timestamp) -> MessageId {
+        let message_id = MessageId::generate();
+        let request =
+            ModelRequest { message_id, iteration: state.thread.iteration + 1, selection: Arc::clone(&self.selection) };
+        state.record(&self.source, now, EventBody::ModelRequest(request));
+        message_id
+    }
+
+    /// Asks the model and records its answer. The request `id` is recorded already.
+    pub(crate) async fn ask_model(&self, id: MessageId) -> Result<(), RunError> {
+        let request = {
+            let mut state = self.lock().await;
+            self.flush(&mut state).await?;
+            let blueprint = self.blueprint()?;
+            ChatRequest {
+                system: self.system(blueprint),
+                history: state.thread.history.clone(),
+                tools: blueprint.tools.visible(self.depth(), self.ceiling),
+                options: Arc::clone(&self.options),
+            }
+        };
+        let mut answer = Answer::default();
+        let outcome = tokio::select! {
+            biased;
+            () = self.tree.cancellation.wait() => Err(RunError::Cancelled),
+            outcome = self.receive(request, id, &mut answer) => outcome.map_err(|source| self.chat_error(source)),
+        };
+        let now = Timestamp::now();
+        match outcome {
+            Ok(()) => {
+                for position in 0..answer.calls {
+                    self.live(|| EventBody::ToolCallEnd(ToolCallEnd { call_id: CallId::new(id, position) }));
+                }
+                let (message, usage, stop_reason) = answer.message(id);
+                self.tree.add_usage(&self.source.agent, usage);
+                let response = ModelResponse { message: Arc::new(message), stop_reason, usage };
+                self.lock().await.record(&self.source, now, EventBody::ModelResponse(response));
+                Ok(())
+            }
+            Err(error) => {
+                let failed = ModelRequestFailed {
+                    message_id: id,
+                    error: Arc::new(ErrorInfo { code: error.code().into(), message: error.to_string().into() }),
+                    partial_text: answer.partial_text(),
+                };
+                self.lock().await.record(&self.source, now, EventBody::ModelRequestFailed(failed));
+                Err(error)
+            }
+        }
+    }
+
+    fn chat_error(&self, source: ChatError) -> RunError {
+        RunError::Chat { agent: self.source.agent.agent_name.to_string(), source }
+    }
+
+    async fn receive(&self, request: ChatRequest, id: MessageId, answer: &mut Answer) -> Result<(), ChatError> {
+        let client = &self.client.0;
+        let mut stream = client.stream(request).await?;
+        while let Some(delta) = stream.next().await {
+            answer.take(self, id, delta?).map_err(|what| {
+                ChatError::new(client.info(), ChatErrorKind::Protocol, what).with_model(&*self.selection.model)
+            })?;
+        }
+        if answer.stop.is_none() {
+            let what = "the stream ended before the answer was complete";
+            let error = ChatError::new(client.info(), ChatErrorKind::Interrupted, what);
+            return Err(error.with_model(&*self.selection.model));
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,195 @@
+//! Answering the calls of one message: a rolling pool, with exclusive functions as barriers.
+
+use std::{panic::AssertUnwindSafe, sync::Arc};
+
+use futures_util::{FutureExt as _, StreamExt as _, stream::FuturesUnordered};
+use smallvec::SmallVec;
+use tokio::sync::Mutex;
+
+use super::{
+    RunError,
+    blueprint::{FunctionTool, Tool, ToolKind},
+    lane::Lane,
+    permit::Permit,
+};
+use crate::{
+    declare::{Arguments, FunctionContext, FunctionHost, ToolError},
+    event::{EventBody, ToolCallResult, ToolExecutionStarted},
+    id::{MessageId, Timestamp},
+    message::{Message, ResultMetadata, ToolCall, ToolOutput, ToolResult},
+    subagent::{SubAgentCall, availability_error},
+};
+
+/// How many names a sentence about an unknown tool lists.
+const LISTED_TOOLS: usize = 20;
+
+/// What the model is told of a call that was not run because the run was cancelled.
+pub(crate) const CANCELLED: &str = "The run was cancelled before this call had a result.";
+
+impl Lane {
+    /// Answers all open calls of the last message. Results are committed as they come.
+    pub(crate) async fn run_tools(self: &Arc<Self>) -> Result<(), RunError> {
+        let open: SmallVec<[ToolCall; 1]> = {
+            let state = self.lock().await;
+            state.thread.open.iter().flat_map(|open| open.unanswered()).cloned().collect()
+        };
+        let turn = Mutex::new(());
+        if let [only] = open.as_slice() {
+            return self.answer(only, &turn).await;
+        }
+        Box::pin(self.run_pool(&open, &turn)).await
+    }
+
+    async fn run_pool(self: &Arc<Self>, open: &[ToolCall], turn: &Mutex<()>) -> Result<(), RunError> {
+        let blueprint = self.blueprint()?;
+        let limit = usize::try_from(blueprint.config.max_parallel_tool_calls()).unwrap_or(usize::MAX).max(1);
+        let mut running = FuturesUnordered::new();
+        let mut result = Ok(());
+        for call in open {
+            let exclusive = blueprint
+                .tools
+                .get(&call.name)
+                .is_some_and(|tool| matches!(&tool.kind, ToolKind::Function(function) if function.exclusive));
+            let room = if exclusive { 1 } else { limit };
+            while running.len() >= room {
+                result = result.and(running.next().await.unwrap_or(Ok(())));
+            }
+            running.push(self.answer(call, turn));
+            if exclusive {
+                while let Some(answered) = running.next().await {
+                    result = result.and(answered);
+                }
+            }
+        }
+        while let Some(answered) = running.next().await {
+            result = result.and(answered);
+        }
+        result
+    }
+
+    /// Answers one call.
+    async fn answer(self: &Arc<Self>, call: &ToolCall, turn: &Mutex<()>) -> Result<(), RunError> {
+        let output = self.perform(call, turn).await?;
+        if let Some(output) = output {
+            self.commit_result(call, output, ResultMetadata::default()).await?;
+        }
+        Ok(())
+    }
+
+    /// Records a result, and commits it unless it is the last one: then the next request is committed with it at once.
+    pub(crate) async fn commit_result(
+        &self,
+        call: &ToolCall,
+        output: ToolOutput,
+        metadata: ResultMetadata,
+    ) -> Result<(), RunError> {
+        let mut state = self.lock().await;
+        state.record(&self.source, Timestamp::now(), result_event(call, output, metadata));
+        if state.thread.open.is_some() { self.flush(&mut state).await } else { Ok(()) }
+    }
+
+    /// Does what a call asks for. `None`: the result is recorded already.
+    async fn perform(self: &Arc<Self>, call: &ToolCall, turn: &Mutex<()>) -> Result<Option<ToolOutput>, RunError> {
+        if self.tree.cancellation.is_cancelled() {
+            return Ok(Some(ToolOutput::error(CANCELLED)));
+        }
+        let blueprint = self.blueprint()?;
+        let Some(tool) = blueprint.tools.get(&call.name) else {
+            return Ok(Some(ToolOutput::error(self.unknown_tool(&call.name)?)));
+        };
+        match &tool.kind {
+            ToolKind::Function(function) => {
+                if function.requires_permission {
+                    // Nobody should be asked about a call that can't run.
+                    if let Err(error) = Arguments::parse_with(&call.arguments, |_| true) {
+                        return Ok(error.err().map(ToolOutput::from));
+                    }
+                }
+                match self.permit(tool, call, turn).await? {
+                    Permit::Refused(output) => Ok(Some(output)),
+                    Permit::Granted => self.call_function(tool, function, call).await.map(Some),
+                }
+            }
+            ToolKind::SubAgent(sub_agent) => {
+                let name = tool.name().as_str();
+                if let Some(error) = availability_error(name, sub_agent.availability, self.depth(), self.ceiling) {
+                    return Ok(Some(ToolOutput::error(error)));
+                }
+                let asked = match SubAgentCall::parse(&call.arguments, sub_agent.context, sub_agent.mode) {
+                    Ok(asked) => asked,
+                    Err(refusal) => return Ok(Some(refusal.into_output(name, &self.key))),
+                };
+                match self.permit(tool, call, turn).await? {
+                    Permit::Refused(output) => Ok(Some(output)),
+                    Permit::Granted => self.delegate(sub_agent, call, asked).await.map(|()| None),
+                }
+            }
+        }
+    }
+
+    fn unknown_tool(&self, name: &str) -> Result<String, RunError> {
+        let visible = self.blueprint()?.tools.visible(self.depth(), self.ceiling);
+        let names: Vec<String> = visible.iter().take(LISTED_TOOLS).map(|spec| format!("`{}`", spec.name())).collect();
+        Ok(match names.len() {
+            0 => format!("There is no tool `{name}`; this agent has no tools. Answer without one."),
+            listed if listed < visible.len() => {
+                format!("There is no tool `{name}`. Some of the tools are: {}.", names.join(", "))
+            }
+            _ => format!("There is no tool `{name}`. The tools are: {}.", names.join(", ")),
+        })
+    }
+
+    async fn call_function(
+        self: &Arc<Self>,
+        tool: &Tool,
+        function: &FunctionTool,
+        call: &ToolCall,
+    ) -> Result<ToolOutput, RunError> {
+        {
+            let mut state = self.lock().await;
+            let started = ToolExecutionStarted { call_id: call.id, name: tool.name().shared() };
+            state.record(&self.source, Timestamp::now(), EventBody::ToolExecutionStarted(started));
+            self.flush(&mut state).await?;
+        }
+        let context = FunctionContext::new(
+            call.id,
+            tool.name().shared(),
+            Arc::clone(&self.source.agent),
+            self.key.clone(),
+            self.tree.cancellation.clone(),
+            Arc::clone(self) as Arc<dyn FunctionHost>,
+        );
+        let running = async {
+            match function.harness.call(function.index, &call.arguments, &context) {
+                Some(running) => running.await,
+                None => Err(ToolError::new(format!("The tool `{}` cannot be called.", tool.name()))),
+            }
+        };
+        tokio::select! {
+            biased;
+            outcome = AssertUnwindSafe(running).catch_unwind() => Ok(match outcome {
+                Ok(Ok(output)) => output,
+                Ok(Err(error)) => error.into(),
+                Err(panic) => {
+                    let message = panic_message(&*panic);
+                    tracing::error!(tool = %tool.name(), message, "a function panicked");
+                    ToolOutput::error(format!("The tool `{}` failed: it panicked.", tool.name()))
+                }
+            }),
+            () = self.tree.cancellation.wait() => Ok(ToolOutput::error(CANCELLED)),
+        }
+    }
+}
+
+/// What a panic said, if it said anything.
+pub(crate) fn panic_message(panic: &(dyn std::any::Any + Send)) -> &str {
+    let text = panic.downcast_ref::<&str>().copied();
+    text.or_else(|| panic.downcast_ref::<String>().map(String::as_str)).unwrap_or("no message")
+}
+
+/// The event by which a call has its result.
+pub(crate) fn result_event(call: &ToolCall, output: ToolOutput, metadata: ResultMetadata) -> EventBody {
+    let result = ToolResult { call_id: call.id, name: Arc::clone(&call.name), output, metadata };
+    let message = Arc::new(Message::tool(MessageId::generate(), result));
+    EventBody::ToolCallResult(ToolCallResult { message })
+}

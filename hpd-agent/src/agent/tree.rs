@@ -1,0 +1,93 @@
+//! What a root run and all its descendants share.
+
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use crate::{
+    declare::Cancellation,
+    event::{AgentScope, EventHub},
+    id::{AgentId, ExecutionId, ThreadKey},
+    message::Usage,
+    permission::Broker,
+};
+
+/// The token usage of one agent in a run, however often it was called.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct AgentUsage {
+    /// The agent's name; for a child the name of its tool.
+    pub agent_name: Arc<str>,
+    /// The agent's id.
+    pub agent_id: AgentId,
+    /// How many model calls it made.
+    pub model_calls: u32,
+    /// What they took.
+    pub usage: Usage,
+}
+
+/// One hub, one cancellation, one broker for a whole tree of agents: a waiting child owns no channel and no timer.
+#[derive(Debug, Default)]
+pub(crate) struct Tree {
+    pub(crate) hub: EventHub,
+    pub(crate) cancellation: Cancellation,
+    pub(crate) broker: Arc<Broker>,
+    shared: Mutex<Shared>,
+}
+
+#[derive(Debug, Default)]
+struct Shared {
+    /// Few agents make up a tree: a scan beats a map.
+    usage: Vec<AgentUsage>,
+    executions: Vec<(ThreadKey, ExecutionId)>,
+}
+
+impl Tree {
+    fn lock(&self) -> MutexGuard<'_, Shared> {
+        self.shared.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    pub(crate) fn add_usage(&self, agent: &AgentScope, usage: Usage) {
+        let mut shared = self.lock();
+        let of_agent =
+            |entry: &&mut AgentUsage| entry.agent_id == agent.agent_id && entry.agent_name == agent.agent_name;
+        match shared.usage.iter_mut().find(of_agent) {
+            Some(entry) => {
+                entry.usage += usage;
+                entry.model_calls += 1;
+            }
+            None => shared.usage.push(AgentUsage {
+                agent_name: Arc::clone(&agent.agent_name),
+                agent_id: agent.agent_id.clone(),
+                model_calls: 1,
+                usage,
+            }),
+        }
+    }
+
+    /// What the agents took, in the order of their first call.
+    pub(crate) fn usage(&self) -> Vec<AgentUsage> {
+        self.lock().usage.clone()
+    }
+
+    pub(crate) fn take_usage(&self) -> Vec<AgentUsage> {
+        std::mem::take(&mut self.lock().usage)
+    }
+
+    pub(crate) fn began(&self, thread: &ThreadKey, execution: ExecutionId) {
+        self.lock().executions.push((thread.clone(), execution));
+    }
+
+    pub(crate) fn ended(&self, execution: ExecutionId) {
+        self.lock().executions.retain(|(_, id)| *id != execution);
+    }
+
+    /// The execution that works on a thread, if one does.
+    pub(crate) fn execution(&self, thread: &ThreadKey) -> Option<ExecutionId> {
+        self.lock().executions.iter().find(|(key, _)| key == thread).map(|(_, id)| *id)
+    }
+
+    /// Ends everything that waits for this tree.
+    pub(crate) fn close(&self) {
+        self.broker.shut();
+        self.hub.close();
+    }
+}

@@ -1,0 +1,334 @@
+//! Permission: rules, questions, answers, remembered choices.
+//!
+//! Permission fails closed and never hangs. A call that needs permission runs if the [`PermissionPolicy`] allows it or
+//! if somebody who is asked allows it. Who can be asked: the policy's own handler ([`Permissions::ask_with`]), and
+//! whoever has taken the run's requests. If there is nobody, the call is denied at once and the reason says what to
+//! change. A question of a child at any depth reaches the root and is answered there.
+
+mod broker;
+mod memory;
+
+use std::{fmt, future::ready, sync::Arc, time::Duration};
+
+pub use self::broker::{PermissionRequests, RespondOutcome};
+pub(crate) use self::{
+    broker::{Answer, Broker},
+    memory::SessionMemory,
+};
+use crate::{
+    chat::BoxFuture,
+    event::{AgentScope, CallType, PermissionChoice, PermissionRequested},
+    id::{AgentId, CallId, RequestId, ThreadKey, Timestamp},
+};
+
+/// How long somebody who is asked may take if nothing else is said.
+pub const DEFAULT_ANSWER_TIMEOUT: Duration = Duration::from_secs(5 * 60);
+
+/// What a policy says about a call.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Ruling {
+    /// It may run.
+    Allow,
+    /// It may not; the model is told the reason.
+    Deny {
+        /// A sentence for the model.
+        reason: String,
+    },
+    /// Somebody has to be asked.
+    Ask,
+}
+
+/// A call, as a policy sees it.
+#[derive(Debug, Clone, Copy)]
+#[non_exhaustive]
+pub struct ToolCallView<'a> {
+    /// The tool.
+    pub tool: &'a str,
+    /// What the tool does.
+    pub description: &'a str,
+    /// The arguments as the model wrote them.
+    pub arguments: &'a str,
+    /// What kind of tool it is.
+    pub call_type: CallType,
+    /// Whether the declaration says that the tool needs permission. Subagents always do.
+    pub requires_permission: bool,
+    /// For a subagent: the child agent's id.
+    pub child_agent_id: Option<&'a AgentId>,
+    /// The agent that calls, with its chain from the root and its depth.
+    pub agent: &'a AgentScope,
+}
+
+/// Decides which calls may run. `rule` is pure; `answer` may ask a human.
+///
+/// ```
+/// use hpd_agent::permission::{PermissionPolicy, Ruling, ToolCallView};
+///
+/// /// Children may do nothing that needs permission.
+/// struct RootOnly;
+///
+/// impl PermissionPolicy for RootOnly {
+///     fn rule(&self, call: &ToolCallView<'_>) -> Ruling {
+///         match call.agent.depth {
+///             _ if !call.requires_permission => Ruling::Allow,
+///             0 => Ruling::Ask,
+///             _ => Ruling::Deny { reason: "Only the main agent may do this.".to_owned() },
+///         }
+///     }
+/// }
+/// ```
+pub trait PermissionPolicy: Send + Sync + 'static {
+    /// What holds for a call before anybody is asked. Denying wins over every remembered choice.
+    fn rule(&self, call: &ToolCallView<'_>) -> Ruling;
+
+    /// Asks somebody. `None`, the default: this policy has nobody; the question goes to whoever has taken the run's
+    /// requests.
+    fn answer(&self, request: PermissionRequest) -> BoxFuture<'_, Option<PermissionDecision>> {
+        let _ = request;
+        Box::pin(ready(None))
+    }
+}
+
+/// An answer to a question for permission.
+///
+/// ```
+/// # use hpd_agent::permission::PermissionDecision;
+/// let once = PermissionDecision::allow();
+/// let always = PermissionDecision::allow().always();
+/// let no = PermissionDecision::deny("Not on production data.");
+/// assert!(once.is_approved() && always.is_approved() && !no.is_approved());
+/// ```
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PermissionDecision {
+    approved: bool,
+    always: bool,
+    reason: Option<Arc<str>>,
+}
+
+impl PermissionDecision {
+    /// This call may run.
+    #[must_use]
+    pub const fn allow() -> Self {
+        Self { approved: true, always: false, reason: None }
+    }
+
+    /// This call may not run; the model is told the reason.
+    #[must_use]
+    pub fn deny(reason: impl Into<Arc<str>>) -> Self {
+        Self { approved: false, always: false, reason: Some(reason.into()) }
+    }
+
+    /// The same for all calls of this tool in this session.
+    #[must_use]
+    pub fn always(mut self) -> Self {
+        self.always = true;
+        self
+    }
+
+    /// Whether the call may run.
+    #[must_use]
+    pub const fn is_approved(&self) -> bool {
+        self.approved
+    }
+
+    /// Why not.
+    #[must_use]
+    pub fn reason(&self) -> Option<&str> {
+        self.reason.as_deref()
+    }
+
+    pub(crate) fn shared_reason(&self) -> Option<Arc<str>> {
+        self.reason.clone()
+    }
+
+    pub(crate) const fn choice(&self) -> PermissionChoice {
+        match (self.always, self.approved) {
+            (false, _) => PermissionChoice::Ask,
+            (true, true) => PermissionChoice::AllowAlways,
+            (true, false) => PermissionChoice::DenyAlways,
+        }
+    }
+}
+
+/// A question for permission, as it reaches who can answer it.
+#[derive(Debug, Clone)]
+pub struct PermissionRequest {
+    question: Arc<PermissionRequested>,
+    agent: Arc<AgentScope>,
+    thread: ThreadKey,
+    created_at: Timestamp,
+}
+
+impl PermissionRequest {
+    pub(crate) fn new(
+        question: Arc<PermissionRequested>,
+        agent: Arc<AgentScope>,
+        thread: ThreadKey,
+        created_at: Timestamp,
+    ) -> Self {
+        Self { question, agent, thread, created_at }
+    }
+
+    /// Its identity; an answer names it.
+    #[must_use]
+    pub fn id(&self) -> RequestId {
+        self.question.permission_id
+    }
+
+    /// The call that needs permission.
+    #[must_use]
+    pub fn call_id(&self) -> CallId {
+        self.question.call_id
+    }
+
+    /// The tool.
+    #[must_use]
+    pub fn tool(&self) -> &str {
+        &self.question.function_name
+    }
+
+    /// What the tool does.
+    #[must_use]
+    pub fn description(&self) -> &str {
+        &self.question.description
+    }
+
+    /// The arguments as the model wrote them.
+    #[must_use]
+    pub fn arguments(&self) -> &str {
+        &self.question.arguments
+    }
+
+    /// Whether it is about a function or a child agent.
+    #[must_use]
+    pub fn call_type(&self) -> CallType {
+        self.question.call_type
+    }
+
+    /// The agent that calls, with its chain from the root and its depth.
+    #[must_use]
+    pub fn agent(&self) -> &AgentScope {
+        &self.agent
+    }
+
+    /// The thread of the agent that calls.
+    #[must_use]
+    pub fn thread(&self) -> &ThreadKey {
+        &self.thread
+    }
+
+    /// When it was asked.
+    #[must_use]
+    pub fn created_at(&self) -> Timestamp {
+        self.created_at
+    }
+}
+
+/// The permission policy of an agent and all its descendants. The default is [`Permissions::ask`].
+#[derive(Clone)]
+pub struct Permissions {
+    policy: Arc<dyn PermissionPolicy>,
+    timeout: Duration,
+}
+
+impl Default for Permissions {
+    fn default() -> Self {
+        Self::ask()
+    }
+}
+
+impl fmt::Debug for Permissions {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Permissions").field("timeout", &self.timeout).finish_non_exhaustive()
+    }
+}
+
+impl Permissions {
+    /// Calls that need permission are asked about; who has taken the run's requests can answer. Nobody there: denied.
+    #[must_use]
+    pub fn ask() -> Self {
+        Self::from_policy(Rule(|call| if call.requires_permission { Ruling::Ask } else { Ruling::Allow }))
+    }
+
+    /// Calls that need permission are asked about, and `handler` answers.
+    ///
+    /// ```
+    /// # use hpd_agent::permission::*;
+    /// let permissions = Permissions::ask_with(|request| async move {
+    ///     if request.tool() == "summarizer" {
+    ///         PermissionDecision::allow().always()
+    ///     } else {
+    ///         PermissionDecision::deny("Only summaries are allowed.")
+    ///     }
+    /// });
+    /// ```
+    #[must_use]
+    pub fn ask_with<F, A>(handler: F) -> Self
+    where
+        F: Fn(PermissionRequest) -> A + Send + Sync + 'static,
+        A: Future<Output = PermissionDecision> + Send + 'static,
+    {
+        Self::from_policy(Handler(handler))
+    }
+
+    /// Every call may run.
+    #[must_use]
+    pub fn allow_all() -> Self {
+        Self::from_policy(Rule(|_| Ruling::Allow))
+    }
+
+    /// No call that needs permission may run.
+    #[must_use]
+    pub fn deny_all() -> Self {
+        Self::from_policy(Rule(|call| match call.requires_permission {
+            true => Ruling::Deny { reason: format!("The tool `{}` is not allowed here.", call.tool) },
+            false => Ruling::Allow,
+        }))
+    }
+
+    /// A policy of your own.
+    #[must_use]
+    pub fn from_policy(policy: impl PermissionPolicy) -> Self {
+        Self { policy: Arc::new(policy), timeout: DEFAULT_ANSWER_TIMEOUT }
+    }
+
+    /// How long somebody who is asked may take; then the call is denied. Default: five minutes.
+    #[must_use]
+    pub fn with_timeout(mut self, timeout: Duration) -> Self {
+        self.timeout = timeout;
+        self
+    }
+
+    pub(crate) fn policy(&self) -> &dyn PermissionPolicy {
+        &*self.policy
+    }
+
+    pub(crate) fn timeout(&self) -> Duration {
+        self.timeout
+    }
+}
+
+struct Rule(fn(&ToolCallView<'_>) -> Ruling);
+
+impl PermissionPolicy for Rule {
+    fn rule(&self, call: &ToolCallView<'_>) -> Ruling {
+        (self.0)(call)
+    }
+}
+
+struct Handler<F>(F);
+
+impl<F, A> PermissionPolicy for Handler<F>
+where
+    F: Fn(PermissionRequest) -> A + Send + Sync + 'static,
+    A: Future<Output = PermissionDecision> + Send + 'static,
+{
+    fn rule(&self, call: &ToolCallView<'_>) -> Ruling {
+        if call.requires_permission { Ruling::Ask } else { Ruling::Allow }
+    }
+
+    fn answer(&self, request: PermissionRequest) -> BoxFuture<'_, Option<PermissionDecision>> {
+        let answer = (self.0)(request);
+        Box::pin(async move { Some(answer.await) })
+    }
+}

@@ -1,0 +1,12 @@
+//! Subagents: what a call of a subagent tool asks for, what its child is, and what the parent is told of it. Plain
+//! functions; the driver performs what they say.
+
+mod call;
+mod child;
+mod result;
+
+pub(crate) use self::{
+    call::SubAgentCall,
+    child::{ChildIdentity, availability_error},
+    result::{completed, failed},
+};

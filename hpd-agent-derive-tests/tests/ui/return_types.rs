@@ -3,6 +3,8 @@ use hpd_agent::prelude::*;
 
 struct NotAnError;
 
+struct Unshowable;
+
 #[derive(Default)]
 struct Tools;
 
@@ -50,14 +52,14 @@ impl Tools {
 
     /// Not a value that can be shown to a model.
     #[ai_function]
-    fn thread(&self) -> std::thread::Thread {
-        std::thread::current()
+    fn unshowable(&self) -> Unshowable {
+        Unshowable
     }
 
     /// Not a value that can be shown to a model, in a result.
     #[ai_function]
-    async fn thread_result(&self) -> Result<std::thread::Thread, ToolError> {
-        Ok(std::thread::current())
+    async fn unshowable_result(&self) -> Result<Unshowable, ToolError> {
+        Ok(Unshowable)
     }
 
     /// Not an error of a function.

@@ -150,7 +150,8 @@ pub use hpd_agent_macros::subagent;
 /// `serde::Deserialize` and `schemars::JsonSchema` is an argument of the model, described by the parameter's doc
 /// comment and optional if it accepts `null`; [`&FunctionContext`](crate::declare::FunctionContext) and
 /// [`Cancellation`](crate::declare::Cancellation) come from the runtime. It returns any value with `serde::Serialize`,
-/// or a `Result` of one with any error, which the model is shown as a sentence.
+/// or a `Result` of one with any error, which the model is shown as a sentence; or a
+/// [`ToolOutput`](crate::message::ToolOutput), which has a text of its own.
 ///
 /// | Argument | Meaning |
 /// |---|---|

@@ -95,12 +95,20 @@ pub struct SubAgentInfo {
     pub metadata: Option<fn() -> Metadata>,
 }
 
+/// The code behind a function. It takes the arguments parsed, so that no function has to parse them itself.
+#[doc(hidden)]
+pub type FunctionAction<H> =
+    for<'h> fn(&'h H, Arguments<'h>, &'h FunctionContext) -> BoxFuture<'h, Result<ToolOutput, ToolError>>;
+
+/// The code behind a subagent's definition.
+#[doc(hidden)]
+pub type SubAgentAction<H> = for<'h> fn(&'h H, &'h HarnessContext) -> BoxFuture<'h, Result<SubAgent, BoxError>>;
+
 /// The code behind a capability.
 #[doc(hidden)]
 pub enum Action<H: 'static> {
-    /// Takes the arguments parsed, so that no function has to parse them itself.
-    Function(for<'h> fn(&'h H, Arguments<'h>, &'h FunctionContext) -> BoxFuture<'h, Result<ToolOutput, ToolError>>),
-    SubAgent(for<'h> fn(&'h H, &'h HarnessContext) -> BoxFuture<'h, Result<SubAgent, BoxError>>),
+    Function(FunctionAction<H>),
+    SubAgent(SubAgentAction<H>),
 }
 
 impl<H> Clone for Action<H> {

@@ -8,6 +8,7 @@ mod checked;
 mod error;
 #[cfg(feature = "genai")]
 pub mod genai;
+mod offline;
 mod registry;
 mod retry;
 
@@ -24,6 +25,7 @@ use serde_json::{Map, Value};
 
 pub use self::{
     error::{ChatError, ChatErrorKind},
+    offline::OfflineChatClient,
     registry::{ChatProviderError, ChatProviderRegistry},
     retry::{RetryPolicy, Retrying},
 };

@@ -177,6 +177,8 @@ impl Converter {
             GenaiStop::Completed(_) | GenaiStop::StopSequence(_) | GenaiStop::ToolCall(_) => StopReason::EndTurn,
             GenaiStop::MaxTokens(_) => StopReason::MaxTokens,
             GenaiStop::ContentFilter(_) => StopReason::Refusal,
+            // A server that imitates Gemini says so; Gemini itself says `STOP`.
+            GenaiStop::Other(text) if text == "FUNCTION_CALL" && !self.calls.is_empty() => StopReason::ToolUse,
             GenaiStop::Other(text) => StopReason::Other(text.into()),
         }
     }

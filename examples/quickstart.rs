@@ -13,10 +13,7 @@
 //! cat README.md | cargo run --example quickstart -- --model anthropic/claude-sonnet-4-5
 //! ```
 
-use std::{
-    io::{self, IsTerminal, Write},
-    process::ExitCode,
-};
+use std::process::ExitCode;
 
 use hpd_agent::prelude::*;
 use hpd_agent_examples::{
@@ -24,8 +21,8 @@ use hpd_agent_examples::{
     interrupt::Interrupts,
     model,
     options::{COMMON_HELP, Options},
-    report::{Failure, exit, write_usage},
-    text::harmless,
+    report::{Failure, exit},
+    text::print,
     watch::{Answerer, tree_on_stderr, watch},
 };
 
@@ -96,30 +93,5 @@ async fn quickstart() -> Result<(), Failure> {
     tree.note(&format!("document: {}, {} characters", document.name, document.text.chars().count()))?;
     let mut interrupts = Interrupts::listen();
     let watched = watch(agent.run(document.text), &mut tree, &mut answerer, &mut interrupts).await?;
-
-    let outcome = match watched.outcome {
-        Ok(result) => print(result.text()).map_err(Failure::from),
-        Err(error) => Err(error.into()),
-    };
-    let mut errors = io::stderr();
-    writeln!(errors)?;
-    write_usage(&mut errors, &watched.usage)?;
-    outcome?;
-    match watched.denied_unasked {
-        0 => Ok(()),
-        denied => Err(Failure::failed(format!(
-            "{denied} delegations were denied, because there is no terminal to ask at; --yes allows them"
-        ))),
-    }
-}
-
-/// Prints the answer. On a terminal it must not steer that terminal.
-fn print(text: &str) -> io::Result<()> {
-    let mut out = io::stdout().lock();
-    if out.is_terminal() {
-        writeln!(out, "\n{}", harmless(text).trim_end())?;
-    } else {
-        writeln!(out, "{}", text.trim_end())?;
-    }
-    out.flush()
+    watched.report()
 }

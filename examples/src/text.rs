@@ -1,5 +1,23 @@
 //! Text of models on a terminal.
 
+use std::io::{self, IsTerminal, Write};
+
+/// Writes a text to standard output, followed by a line feed: as it is, or harmless if that is a terminal.
+///
+/// # Errors
+///
+/// Those of standard output.
+pub fn print(text: &str) -> io::Result<()> {
+    let mut out = io::stdout().lock();
+    let text = text.trim_end();
+    if out.is_terminal() {
+        writeln!(out, "\n{}", harmless(text))?
+    } else {
+        writeln!(out, "{text}")?
+    }
+    out.flush()
+}
+
 /// The text without what would steer the terminal: an answer must not be able to move the cursor, hide what it says or
 /// show it in another order. Line feeds and tabs stay.
 #[must_use]

@@ -12,7 +12,13 @@ use hpd_agent::{
     permission::{PermissionDecision, Permissions},
 };
 
-use crate::{interrupt::Interrupts, report::Failure, terminal::Terminal, tree::Tree};
+use crate::{
+    interrupt::Interrupts,
+    report::{Failure, write_usage},
+    terminal::Terminal,
+    text::print,
+    tree::Tree,
+};
 
 /// What the model and the user are told if nobody can be asked.
 const NO_TERMINAL: &str = "there is no terminal to ask at; run the program with --yes to allow it";
@@ -103,6 +109,32 @@ pub struct Watched {
     pub usage: Vec<AgentUsage>,
     /// How many calls were denied because there was nobody to ask.
     pub denied_unasked: u32,
+}
+
+impl Watched {
+    /// Prints the answer on standard output and the token usage on standard error.
+    ///
+    /// # Errors
+    ///
+    /// [`Failure`] if there is no answer, if it could not be printed, or if it lacks a part that nobody decided
+    /// against: something was denied because nobody could be asked.
+    pub fn report(self) -> Result<(), Failure> {
+        let outcome = match self.outcome {
+            Ok(result) => print(result.text()).map_err(Failure::from),
+            Err(error) => Err(error.into()),
+        };
+        let mut errors = io::stderr();
+        writeln!(errors)?;
+        write_usage(&mut errors, &self.usage)?;
+        outcome?;
+        match self.denied_unasked {
+            0 => Ok(()),
+            1 => Err(Failure::failed("a call was denied, because there is no terminal to ask at; --yes allows it")),
+            calls => Err(Failure::failed(format!(
+                "{calls} calls were denied, because there is no terminal to ask at; --yes allows them"
+            ))),
+        }
+    }
 }
 
 /// Runs an agent to its end.

@@ -42,7 +42,7 @@ impl Choice {
     pub fn or_offline(self) -> Model {
         match self {
             Self::Found(model) => model,
-            Self::Nothing => offline("no model was named and no key was found; --help says how to use a real model"),
+            Self::Nothing => offline("none was named and no key was found, see --help"),
         }
     }
 }
@@ -139,8 +139,7 @@ fn real(client: GenaiChatClient, why: &str) -> Model {
 fn offline(why: &str) -> Model {
     let client = OfflineChatClient::new();
     let announcement = format!(
-        "model: {}/{}, the built-in offline client: no language model, but rules that cut sentences out of a text \
-         ({why})",
+        "model: {}/{}, the built-in offline client, which is no language model and cuts sentences out of a text ({why})",
         client.info().provider(),
         client.info().model()
     );

@@ -10,6 +10,7 @@ use hpd_agent::{
     event::{AgentScope, CallType, PermissionRequested},
     permission::PermissionDecision,
 };
+use serde_json::Value;
 use tokio::sync::mpsc;
 
 use crate::text::{harmless, preview};
@@ -118,7 +119,8 @@ impl Terminal {
             _ => "the tool",
         };
         let tool = &question.function_name;
-        let shown = preview(&question.arguments, SHOWN_ARGUMENTS);
+        let arguments = readable(&question.arguments);
+        let shown = preview(&arguments, SHOWN_ARGUMENTS);
         let text = format!(
             "\n{} wants to use {kind} `{tool}`: {}\n  {shown}\n",
             agent.agent_chain.join(" › "),
@@ -137,13 +139,23 @@ impl Terminal {
                 "" | "n" | "no" => return Ok(refusal()),
                 "v" | "never" => return Ok(refusal().always()),
                 "s" | "show" => {
-                    let text = format!("{}\n{}\n", question.description, question.arguments);
+                    let text = format!("{}\n{arguments}\n", question.description);
                     self.say(&text)?;
                 }
                 _ => self.say("Please answer with one of these letters.\n")?,
             }
         }
     }
+}
+
+/// Arguments for people: one line for each, texts without quotes and escapes. What is no object stays as it is.
+fn readable(arguments: &str) -> String {
+    let Ok(Value::Object(arguments)) = serde_json::from_str(arguments) else { return arguments.to_owned() };
+    let lines = arguments.iter().map(|(name, value)| match value {
+        Value::String(text) => format!("{name}: {text}"),
+        other => format!("{name}: {other}"),
+    });
+    lines.collect::<Vec<_>>().join("\n")
 }
 
 fn refusal() -> PermissionDecision {

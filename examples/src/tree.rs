@@ -189,7 +189,8 @@ impl<W: Write> Tree<W> {
                 line(format!("↑ `{}` was cancelled", ended.invocation.role_name))
             }
             EventBody::ExecutionFinished(finished) => line(match (&finished.outcome, &finished.error) {
-                (_, Some(error)) => format!("✗ {}", error.message),
+                // The error itself has been shown where it happened, or ends the program.
+                (_, Some(error)) => format!("✗ failed ({})", error.code),
                 (ExecutionOutcome::Succeeded, None) => "✓ done".to_owned(),
                 (ExecutionOutcome::Failed, None) => "✗ failed".to_owned(),
                 (ExecutionOutcome::Cancelled, None) => "✗ cancelled".to_owned(),

@@ -124,8 +124,10 @@ impl Watched {
             Err(error) => Err(error.into()),
         };
         let mut errors = io::stderr();
-        writeln!(errors)?;
-        write_usage(&mut errors, &self.usage)?;
+        if !self.usage.is_empty() {
+            writeln!(errors)?;
+            write_usage(&mut errors, &self.usage)?;
+        }
         outcome?;
         match self.denied_unasked {
             0 => Ok(()),
@@ -170,7 +172,7 @@ pub async fn watch(
         };
         screen.show(&envelope)?;
         let EventBody::PermissionRequest(question) = envelope.body() else { continue };
-        if is_answered(&later, question.permission_id) {
+        if cancelled || is_answered(&later, question.permission_id) {
             continue;
         }
         let decision = match answerer {
@@ -192,9 +194,14 @@ pub async fn watch(
                         Ok(None)
                     }
                 };
-                decision.unwrap_or_else(|error| {
+                let decision = decision.unwrap_or_else(|error| {
                     Some(PermissionDecision::deny(format!("the terminal can't be read: {error}")))
-                })
+                });
+                if decision.is_none() && !cancelled {
+                    // It stands in the middle of a line.
+                    terminal.say("\n")?;
+                }
+                decision
             }
         };
         if let Some(decision) = decision {

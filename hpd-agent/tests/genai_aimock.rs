@@ -6,9 +6,10 @@ use std::{sync::Arc, time::Duration};
 
 use hpd_agent::{
     chat::{
-        ChatErrorKind, ChatOptions, ChatRequest,
+        ChatClient, ChatErrorKind, ChatOptions, ChatRequest, ToolChoice,
         genai::{GenaiChatClient, GenaiProvider},
     },
+    id::ToolName,
     message::{Message, Part, Role, StopReason, ToolOutput},
     testing::RequestChecker,
 };
@@ -119,5 +120,35 @@ async fn says_how_long_to_wait() {
         let error = ask(&client, request([Message::user("These are too many.")])).await.error.unwrap();
         assert_eq!((error.kind(), error.status()), (ChatErrorKind::RateLimited, Some(429)), "{error}");
         assert_eq!(error.retry_after(), Some(Duration::from_secs(3)), "{}", client.provider());
+    }
+}
+
+/// The server's journal has requests in OpenAI's form, whatever they came in.
+#[tokio::test]
+async fn options_reach_the_provider() {
+    let server = start();
+    let clients = [
+        GenaiChatClient::new(GenaiProvider::OpenAiCompatible, "mistral-medium").with_base_url(&server.url("/v1")),
+        GenaiChatClient::new(GenaiProvider::Anthropic, "claude-sonnet-4-5").with_base_url(&server.url("")),
+    ];
+    for client in clients {
+        let mut options = ChatOptions::default();
+        options.temperature = Some(0.25);
+        options.max_tokens = Some(77);
+        options.tool_choice = ToolChoice::Tool(ToolName::new("get_weather").unwrap());
+        let asked = request([Message::user("Please think.")]).with_options(options);
+        let client = client.with_api_key("test");
+        assert_eq!(ask(&client, asked).await.error, None);
+        let journal = server.call("GET", "/__aimock/journal", &Value::Null);
+        let body = &journal.as_array().unwrap().last().unwrap()["body"];
+        assert_eq!(body["model"], client.info().model(), "the name is not cut: {body:#}");
+        assert_eq!(body["temperature"], 0.25);
+        assert_eq!(body["max_tokens"], 77);
+        assert_eq!(body["messages"][0]["content"], "Be brief.");
+        assert_eq!(body["tools"][0]["function"]["name"], "get_weather");
+        if client.provider() == GenaiProvider::OpenAiCompatible {
+            assert_eq!(body["tool_choice"]["function"]["name"], "get_weather");
+            assert_eq!(body["reasoning_effort"], Value::Null);
+        }
     }
 }

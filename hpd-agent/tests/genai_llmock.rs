@@ -1,5 +1,7 @@
 //! `GenaiChatClient` against a server of others that fails on demand and judges its clients.
 
+#![allow(clippy::indexing_slicing, clippy::unwrap_used, reason = "helpers of tests fail as tests do")]
+
 mod servers;
 
 use std::{

@@ -118,7 +118,7 @@ impl Lane {
 
     /// Commits what has been recorded here, and in the same batch the beginning of a child or another thread's events.
     pub(crate) async fn flush_with(&self, state: &mut LaneState, other: Option<Append>) -> Result<(), RunError> {
-        self.submit(|| state.append().into_iter().chain(other.clone()).collect()).await?;
+        self.submit(|| both(state.append(), other.clone())).await?;
         state.committed(&self.tree);
         Ok(())
     }
@@ -130,7 +130,7 @@ impl Lane {
         child: &Lane,
         child_state: &mut LaneState,
     ) -> Result<(), RunError> {
-        self.submit(|| state.append().into_iter().chain(child_state.append()).collect()).await?;
+        self.submit(|| both(state.append(), child_state.append())).await?;
         state.committed(&self.tree);
         child_state.committed(&child.tree);
         Ok(())
@@ -174,25 +174,33 @@ impl Lane {
     }
 }
 
+/// A list that is no longer than it has to be.
+fn both(first: Option<Append>, second: Option<Append>) -> Vec<Append> {
+    let mut appends = Vec::with_capacity(usize::from(first.is_some()) + usize::from(second.is_some()));
+    appends.extend(first);
+    appends.extend(second);
+    appends
+}
+
 impl FunctionHost for Lane {
     fn emit(&self, call: CallId, name: &str, value: Value) -> BoxFuture<'_, Result<(), EmitError>> {
         let custom = CustomEvent { name: name.into(), value: Arc::new(value), call_id: Some(call), durable: true };
         Box::pin(async move {
             let name = Arc::clone(&custom.name);
             let mut state = self.lock().await;
-            state.record(&self.source, Timestamp::now(), EventBody::Custom(custom));
+            state.record(&self.source, Timestamp::now(), EventBody::Custom(Box::new(custom)));
             self.flush(&mut state).await.map_err(|error| EmitError { name: name.to_string(), reason: sentence(&error) })
         })
     }
 
     fn emit_live(&self, call: CallId, name: &str, value: Value) {
         self.live(|| {
-            EventBody::Custom(CustomEvent {
+            EventBody::Custom(Box::new(CustomEvent {
                 name: name.into(),
                 value: Arc::new(value),
                 call_id: Some(call),
                 durable: false,
-            })
+            }))
         });
     }
 

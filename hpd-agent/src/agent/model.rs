@@ -1,6 +1,6 @@
 //! Asking the model: from a journaled request to a journaled answer.
 
-use std::{pin::Pin, sync::Arc};
+use std::sync::Arc;
 
 use futures_util::StreamExt as _;
 use smallvec::SmallVec;
@@ -10,7 +10,7 @@ use super::{
     lane::{Lane, LaneState},
 };
 use crate::{
-    chat::{ChatDelta, ChatError, ChatErrorKind, ChatRequest, ChatStream},
+    chat::{ChatDelta, ChatError, ChatErrorKind, ChatRequest},
     event::{
         CallType, ErrorInfo, EventBody, ModelRequest, ModelRequestFailed, ModelResponse, TextDelta, ToolCallArgs,
         ToolCallEnd, ToolCallStart,
@@ -54,65 +54,90 @@ impl Text {
     }
 }
 
-/// An answer that is arriving.
+/// An answer that is arriving. Its parts keep the order in which they began: some providers want reasoning back exactly
+/// where it stood.
 #[derive(Debug, Default)]
 struct Answer {
-    reasoning: SmallVec<[Part; 1]>,
-    thought: Text,
-    text: Text,
-    calls: SmallVec<[Call; 1]>,
+    parts: SmallVec<[Arriving; 2]>,
+    calls: u32,
     usage: Usage,
     stop: Option<StopReason>,
+}
+
+#[derive(Debug)]
+enum Arriving {
+    Text(Text),
+    Thought(Text, Option<Arc<str>>),
+    Call(Call),
 }
 
 #[derive(Debug)]
 struct Call {
     /// The position that the client gave it.
     index: u32,
+    id: CallId,
     provider_id: Option<Arc<str>>,
     name: Arc<str>,
     arguments: Text,
 }
 
 impl Answer {
-    fn end_of_thought(&mut self, signature: Option<Arc<str>>) {
-        let text = std::mem::take(&mut self.thought).finish();
-        if text.is_some() || signature.is_some() {
-            let mut reasoning = Reasoning::new(text.unwrap_or_else(|| Arc::from("")));
-            reasoning.signature = signature;
-            self.reasoning.push(Part::Reasoning(reasoning));
+    fn text(&mut self, piece: Arc<str>) {
+        match self.parts.last_mut() {
+            Some(Arriving::Text(text)) => text.push(piece),
+            _ => self.parts.push(Arriving::Text(Text::One(piece))),
         }
+    }
+
+    fn thought(&mut self, piece: Arc<str>) {
+        match self.parts.last_mut() {
+            Some(Arriving::Thought(text, None)) => text.push(piece),
+            _ => self.parts.push(Arriving::Thought(Text::One(piece), None)),
+        }
+    }
+
+    fn signature(&mut self, proof: Arc<str>) {
+        match self.parts.last_mut() {
+            Some(Arriving::Thought(_, signature @ None)) => *signature = Some(proof),
+            _ => self.parts.push(Arriving::Thought(Text::Empty, Some(proof))),
+        }
+    }
+
+    fn call(&mut self, index: u32) -> Option<&mut Call> {
+        self.parts.iter_mut().find_map(|part| match part {
+            Arriving::Call(call) if call.index == index => Some(call),
+            _ => None,
+        })
     }
 
     fn take(&mut self, lane: &Lane, id: MessageId, delta: ChatDelta) -> Result<(), &'static str> {
         match delta {
             ChatDelta::Text(text) => {
                 lane.live(|| EventBody::TextDelta(TextDelta { message_id: id, delta: Arc::clone(&text) }));
-                self.text.push(text);
+                self.text(text);
             }
             ChatDelta::Reasoning(text) => {
                 lane.live(|| EventBody::ReasoningDelta(TextDelta { message_id: id, delta: Arc::clone(&text) }));
-                self.thought.push(text);
+                self.thought(text);
             }
-            ChatDelta::ReasoningSignature(signature) => self.end_of_thought(Some(signature)),
+            ChatDelta::ReasoningSignature(signature) => self.signature(signature),
             ChatDelta::ToolCallStart { index, id: provider_id, name } => {
-                if self.calls.iter().any(|call| call.index == index) {
+                if self.call(index).is_some() {
                     return Err("two tool calls of the answer have the same position");
                 }
-                let call_id = CallId::new(id, self.calls.len() as u32);
+                let call_id = CallId::new(id, self.calls);
+                self.calls += 1;
                 lane.live(|| {
                     let tool = lane.blueprint().ok().and_then(|blueprint| blueprint.tools.get(&name));
                     let call_type = tool.map_or(CallType::Unknown, |tool| tool.call_type());
                     EventBody::ToolCallStart(ToolCallStart { call_id, name: Arc::clone(&name), call_type })
                 });
-                self.calls.push(Call { index, provider_id, name, arguments: Text::Empty });
+                let call = Call { index, id: call_id, provider_id, name, arguments: Text::Empty };
+                self.parts.push(Arriving::Call(call));
             }
             ChatDelta::ToolCallArguments { index, text } => {
-                let found = self.calls.iter_mut().zip(0..).find(|(call, _)| call.index == index);
-                let Some((call, position)) = found else {
-                    return Err("arguments arrived for a tool call that never began");
-                };
-                let call_id = CallId::new(id, position);
+                let call = self.call(index).ok_or("arguments arrived for a tool call that never began")?;
+                let call_id = call.id;
                 lane.live(|| EventBody::ToolCallArgs(ToolCallArgs { call_id, delta: Arc::clone(&text) }));
                 call.arguments.push(text);
             }
@@ -122,18 +147,32 @@ impl Answer {
         Ok(())
     }
 
-    fn message(mut self, id: MessageId) -> (Message, Usage, StopReason) {
-        self.end_of_thought(None);
-        let text = self.text.finish().map(Part::Text);
-        let calls = (0..).zip(self.calls).map(|(position, call)| {
-            let arguments = call.arguments.finish().unwrap_or_else(|| Arc::from("{}"));
-            let mut made = ToolCall::new(CallId::new(id, position), call.name, arguments);
-            made.provider_id = call.provider_id;
-            Part::ToolCall(made)
+    fn message(self, id: MessageId) -> (Message, Usage, StopReason) {
+        let parts = self.parts.into_iter().filter_map(|part| match part {
+            Arriving::Text(text) => text.finish().map(Part::Text),
+            Arriving::Thought(text, signature) => {
+                let mut reasoning = Reasoning::new(text.finish().unwrap_or_else(|| Arc::from("")));
+                reasoning.signature = signature;
+                Some(Part::Reasoning(reasoning))
+            }
+            Arriving::Call(call) => {
+                let arguments = call.arguments.finish().unwrap_or_else(|| Arc::from("{}"));
+                let mut made = ToolCall::new(call.id, call.name, arguments);
+                made.provider_id = call.provider_id;
+                Some(Part::ToolCall(made))
+            }
         });
-        let parts = self.reasoning.into_iter().chain(text).chain(calls);
-        let stop = self.stop.unwrap_or(StopReason::EndTurn);
-        (Message::of(id, Role::Assistant, parts), self.usage, stop)
+        (Message::of(id, Role::Assistant, parts), self.usage, self.stop.unwrap_or(StopReason::EndTurn))
+    }
+
+    /// The text so far, of an answer that did not become whole.
+    fn partial_text(self) -> Option<Arc<str>> {
+        let texts = self.parts.into_iter().filter_map(|part| match part {
+            Arriving::Text(text) => text.finish(),
+            _ => None,
+        });
+        let all: Vec<Arc<str>> = texts.collect();
+        (!all.is_empty()).then(|| all.concat().into())
     }
 }
 
@@ -169,8 +208,8 @@ impl Lane {
         let now = Timestamp::now();
         match outcome {
             Ok(()) => {
-                for position in 0..answer.calls.len() {
-                    self.live(|| EventBody::ToolCallEnd(ToolCallEnd { call_id: CallId::new(id, position as u32) }));
+                for position in 0..answer.calls {
+                    self.live(|| EventBody::ToolCallEnd(ToolCallEnd { call_id: CallId::new(id, position) }));
                 }
                 let (message, usage, stop_reason) = answer.message(id);
                 self.tree.add_usage(&self.source.agent, usage);
@@ -182,7 +221,7 @@ impl Lane {
                 let failed = ModelRequestFailed {
                     message_id: id,
                     error: Arc::new(ErrorInfo { code: error.code().into(), message: error.to_string().into() }),
-                    partial_text: answer.text.finish(),
+                    partial_text: answer.partial_text(),
                 };
                 self.lock().await.record(&self.source, now, EventBody::ModelRequestFailed(failed));
                 Err(error)
@@ -196,9 +235,7 @@ impl Lane {
 
     async fn receive(&self, request: ChatRequest, id: MessageId, answer: &mut Answer) -> Result<(), ChatError> {
         let client = &self.client.0;
-        let stream: ChatStream = client.stream(request).await?;
-        let mut stream = stream;
-        let mut stream = Pin::new(&mut stream);
+        let mut stream = client.stream(request).await?;
         while let Some(delta) = stream.next().await {
             answer.take(self, id, delta?).map_err(|what| {
                 ChatError::new(client.info(), ChatErrorKind::Protocol, what).with_model(&*self.selection.model)

@@ -70,7 +70,8 @@ impl Lane {
         // The question before this one may have answered it for good.
         match self.remembered(name) {
             Some(permit) => Ok(permit),
-            None => self.ask(tool, call).await,
+            // Rare and large: it shall not make every waiting child larger.
+            None => Box::pin(self.ask(tool, call)).await,
         }
     }
 

@@ -65,7 +65,7 @@ pub struct Run {
 }
 
 enum RunState {
-    Waiting(Box<Result<Order, RunError>>),
+    Waiting(Result<Box<Order>, RunError>),
     Running(JoinHandle<Result<RunResult, RunError>>),
     /// The result was taken.
     Taken,
@@ -143,16 +143,16 @@ impl RunResult {
 impl Run {
     pub(super) fn new(agent: Agent, key: Result<ThreadKey, RunError>, new: bool, input: Message) -> Self {
         let order = key.and_then(|key| match input.has_text() {
-            true => Ok(Order { key, new, input, config: None }),
+            true => Ok(Box::new(Order { key, new, input, config: None })),
             false => Err(RunError::EmptyInput),
         });
-        Self { agent, tree: Arc::default(), state: RunState::Waiting(Box::new(order)), events: None, attached: true }
+        Self { agent, tree: Arc::default(), state: RunState::Waiting(order), events: None, attached: true }
     }
 
     /// Says something for this run alone; it must not have started yet.
     pub fn with_run_config(mut self, config: AgentRunConfig) -> Self {
         if let RunState::Waiting(order) = &mut self.state
-            && let Ok(order) = order.as_mut()
+            && let Ok(order) = order
         {
             order.config = (config != AgentRunConfig::default()).then(|| Arc::new(config));
         }
@@ -190,7 +190,7 @@ impl Run {
     /// Starts the run now.
     pub fn start(&mut self) {
         let RunState::Waiting(order) = &mut self.state else { return };
-        let order = std::mem::replace(&mut **order, Err(RunError::Cancelled));
+        let order = std::mem::replace(order, Err(RunError::Cancelled));
         let order = match (order, tokio::runtime::Handle::try_current()) {
             (Ok(order), Ok(runtime)) => (order, runtime),
             (Err(error), _) => return self.fail(error),
@@ -204,7 +204,7 @@ impl Run {
     /// It can't start: awaiting it says why.
     fn fail(&mut self, error: RunError) {
         self.tree.close();
-        self.state = RunState::Waiting(Box::new(Err(error)));
+        self.state = RunState::Waiting(Err(error));
     }
 
     /// Starts the run and lets it go on by itself: dropping what this returns does not stop it.
@@ -230,7 +230,7 @@ impl Run {
                 }),
             },
             RunState::Waiting(order) => {
-                let order = std::mem::replace(&mut **order, Err(RunError::Cancelled));
+                let order = std::mem::replace(order, Err(RunError::Cancelled));
                 Err(order.err().unwrap_or(RunError::Cancelled))
             }
             RunState::Taken => Err(RunError::Internal { reason: "the result of a run was asked for twice" }),
@@ -411,7 +411,7 @@ async fn catch_up(
 }
 
 /// The task of a root run.
-async fn execute(agent: Agent, tree: Arc<Tree>, order: Order) -> Result<RunResult, RunError> {
+async fn execute(agent: Agent, tree: Arc<Tree>, order: Box<Order>) -> Result<RunResult, RunError> {
     let key = order.key.clone();
     // Whatever happens, nobody waits for this tree afterwards, and the thread is free.
     let mut claim = Claim { agent: &agent, tree: &tree, key: &key, kept: None, claimed: false };
@@ -438,7 +438,7 @@ impl Drop for Claim<'_> {
 }
 
 impl Claim<'_> {
-    async fn run(&mut self, order: Order) -> Result<RunResult, RunError> {
+    async fn run(&mut self, order: Box<Order>) -> Result<RunResult, RunError> {
         let inner = self.agent.inner();
         let kept = inner.claim(self.key, self.tree)?;
         self.claimed = true;

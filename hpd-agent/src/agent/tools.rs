@@ -37,11 +37,15 @@ impl Lane {
         if let [only] = open.as_slice() {
             return self.answer(only, &turn).await;
         }
+        Box::pin(self.run_pool(&open, &turn)).await
+    }
+
+    async fn run_pool(self: &Arc<Self>, open: &[ToolCall], turn: &Mutex<()>) -> Result<(), RunError> {
         let blueprint = self.blueprint()?;
         let limit = usize::try_from(blueprint.config.max_parallel_tool_calls()).unwrap_or(usize::MAX).max(1);
         let mut running = FuturesUnordered::new();
         let mut result = Ok(());
-        for call in &open {
+        for call in open {
             let exclusive = blueprint
                 .tools
                 .get(&call.name)
@@ -50,7 +54,7 @@ impl Lane {
             while running.len() >= room {
                 result = result.and(running.next().await.unwrap_or(Ok(())));
             }
-            running.push(self.answer(call, &turn));
+            running.push(self.answer(call, turn));
             if exclusive {
                 while let Some(answered) = running.next().await {
                     result = result.and(answered);

@@ -20,14 +20,17 @@ impl ChatStream {
     /// ```
     /// # use futures_util::StreamExt;
     /// # use hpd_agent::chat::*;
-    /// # tokio::runtime::Builder::new_current_thread().build().map(|runtime| runtime.block_on(async {
+    /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// # tokio::runtime::Builder::new_current_thread().build()?.block_on(async {
     /// let cut = ChatStream::from_deltas([ChatDelta::Text("The answer is".into())]);
     /// let mut stream = cut.checked(&ClientInfo::new("example", "model"));
     /// assert!(matches!(stream.next().await, Some(Ok(ChatDelta::Text(_)))));
     /// let error = stream.next().await.and_then(Result::err);
     /// assert_eq!(error.map(|e| e.kind()), Some(ChatErrorKind::Interrupted));
     /// assert!(stream.next().await.is_none());
-    /// # }));
+    /// # Ok(())
+    /// # })
+    /// # }
     /// ```
     #[must_use]
     pub fn checked(self, info: &ClientInfo) -> Self {

@@ -107,7 +107,7 @@ events! {
     /// A child was cancelled.
     durable SubAgentInvocationCancelled(SubAgentInvocationCancelled) = "SUBAGENT_INVOCATION_CANCELLED";
     /// Something that a tool or an application says; durable or not as it chose.
-    chosen Custom(CustomEvent) = "CUSTOM";
+    chosen Custom(Box<CustomEvent>) = "CUSTOM";
     /// A piece of an answer's text.
     live TextDelta(TextDelta) = "TEXT_DELTA";
     /// A piece of a model's reasoning.
@@ -367,6 +367,14 @@ payloads! {
         denials: Arc<[Arc<str>]>,
         /// The limits of this execution.
         budget: ExecutionBudget,
+    }
+}
+
+impl TurnStarted {
+    /// The beginning of a turn with this input; for those who import conversations.
+    #[must_use]
+    pub const fn new(turn_id: TurnId, message: Arc<Message>) -> Self {
+        Self { turn_id, message }
     }
 }
 

@@ -189,7 +189,7 @@ mod tests {
             call_id: None,
             durable: sequence.is_some(),
         };
-        let event = Arc::new(Event::new(source, EventBody::Custom(custom)));
+        let event = Arc::new(Event::new(source, EventBody::Custom(Box::new(custom))));
         let thread = ThreadKey::new("s", "t").unwrap();
         match sequence {
             Some(sequence) => EventEnvelope::journaled(thread, 1, sequence, event),

@@ -56,6 +56,12 @@ impl EventSource {
         }
     }
 
+    /// Events that belong to an agent but to no execution, such as an import of an old conversation.
+    #[must_use]
+    pub fn outside(agent_id: crate::id::AgentId, agent_name: impl Into<Arc<str>>) -> Self {
+        Self { execution: None, ..Self::root(Arc::new(AgentScope::root(agent_name.into(), agent_id))) }
+    }
+
     /// An execution that this one delegates to.
     pub(crate) fn child(&self, agent: Arc<AgentScope>) -> Self {
         Self {

@@ -25,14 +25,16 @@ type Answerer = Arc<dyn Fn(&ChatRequest) -> Reply + Send + Sync>;
 /// # use std::sync::Arc;
 /// # use futures_util::StreamExt;
 /// # use hpd_agent::{chat::*, history::History, message::Message, testing::ScriptedChatClient};
-/// # tokio::runtime::Builder::new_current_thread().build().map(|runtime| runtime.block_on(async {
+/// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// # tokio::runtime::Builder::new_current_thread().build()?.block_on(async {
 /// let client = ScriptedChatClient::texts(["Hello!"]);
 /// let history = History::from_iter([Arc::new(Message::user("Hi."))]);
 /// let mut answer = client.stream(ChatRequest::new(history)).await?;
 /// assert_eq!(answer.next().await, Some(Ok(ChatDelta::Text("Hello!".into()))));
 /// client.assert_exhausted();
-/// # Ok::<(), ChatError>(())
-/// # }));
+/// # Ok(())
+/// # })
+/// # }
 /// ```
 #[derive(Clone)]
 pub struct ScriptedChatClient {

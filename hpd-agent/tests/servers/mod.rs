@@ -1,6 +1,7 @@
 //! Servers that tests start and end, and what they read of an answer.
 
 #![allow(dead_code, reason = "not every test program uses everything of it")]
+#![allow(clippy::indexing_slicing, clippy::panic, clippy::unwrap_used, reason = "helpers of tests fail as tests do")]
 
 use std::{
     io::{Read, Write},

@@ -48,7 +48,8 @@ const IDLE_TIMEOUT: Duration = Duration::from_secs(300);
 ///   everywhere; then [`CallId`](crate::id::CallId)'s text takes its place. Arguments that are no JSON object are sent
 ///   as an empty one, and characters that no provider accepts in a tool's name as `_`.
 /// - [`ChatOptions::effort`](super::ChatOptions::effort) is one of `none`, `minimal`, `low`, `medium`, `high`, `xhigh`,
-///   `max`, or a number of tokens; OpenAI's protocol also takes any other word. Thoughts are asked for only with it.
+///   `max`, or (for Anthropic and Gemini) a number of tokens; OpenAI's protocol takes any word. Gemini's and Anthropic's
+///   thoughts are asked for only with it.
 /// - Ollama knows no tool choice: `Required` counts as `Auto`, a single tool is the only one that is offered, and
 ///   [`ChatOptions::extra`](super::ChatOptions::extra) is refused.
 ///

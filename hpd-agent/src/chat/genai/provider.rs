@@ -146,10 +146,12 @@ impl GenaiProvider {
 
     /// An address as `genai` needs it: with a scheme, the version of the protocol, and a slash at the end.
     pub(super) fn normalized_url(self, url: &str) -> String {
-        let mut url = url.trim().trim_end_matches('/').to_owned();
-        if !url.contains("://") {
-            url.insert_str(0, "http://");
-        }
+        let bare = url.trim().trim_end_matches('/');
+        let mut url = match self {
+            _ if bare.contains("://") => bare.to_owned(),
+            Self::Ollama => format!("http://{}", ollama_host(bare)),
+            _ => format!("https://{bare}"),
+        };
         let version = match self {
             Self::Anthropic if !url.ends_with("/v1") => "/v1/",
             Self::Gemini if !url.ends_with("/v1beta") && !url.ends_with("/v1") => "/v1beta/",
@@ -158,6 +160,17 @@ impl GenaiProvider {
         url.push_str(version);
         url
     }
+}
+
+/// `OLLAMA_HOST` is also what the server listens to: every interface counts as this machine, and host or port may be
+/// missing.
+fn ollama_host(text: &str) -> String {
+    let (host, port) = match text.rsplit_once(':') {
+        Some((host, port)) if port.bytes().all(|byte| byte.is_ascii_digit()) => (host, port),
+        _ => (text, "11434"),
+    };
+    let host = if matches!(host, "" | "0.0.0.0" | "[::]") { "127.0.0.1" } else { host };
+    format!("{host}:{port}")
 }
 
 impl fmt::Display for GenaiProvider {
@@ -233,6 +246,11 @@ mod tests {
         assert_eq!(url(GenaiProvider::Gemini, "http://h"), "http://h/v1beta/");
         assert_eq!(url(GenaiProvider::Gemini, "http://h/v1beta"), "http://h/v1beta/");
         assert_eq!(url(GenaiProvider::OpenAiCompatible, "http://h/v1"), "http://h/v1/");
-        assert_eq!(url(GenaiProvider::Ollama, "127.0.0.1:11434"), "http://127.0.0.1:11434/");
+        assert_eq!(url(GenaiProvider::OpenAi, "gateway.example/v1"), "https://gateway.example/v1/");
+        assert_eq!(url(GenaiProvider::Ollama, "http://gpu:80/"), "http://gpu:80/");
+        assert_eq!(url(GenaiProvider::Ollama, "gpu"), "http://gpu:11434/");
+        for every in ["127.0.0.1:11434", "0.0.0.0", ":11434", "[::]:11434"] {
+            assert_eq!(url(GenaiProvider::Ollama, every), "http://127.0.0.1:11434/");
+        }
     }
 }

@@ -6,9 +6,12 @@ use std::{
     sync::Arc,
 };
 
-use genai::chat::{
-    ChatMessage, ChatOptions as GenaiOptions, ChatRequest as GenaiRequest, ContentPart, MessageContent,
-    ReasoningEffort, Tool, ToolCall as GenaiCall, ToolChoice as GenaiChoice, ToolName, ToolResponse,
+use genai::{
+    adapter::AdapterKind,
+    chat::{
+        ChatMessage, ChatOptions as GenaiOptions, ChatRequest as GenaiRequest, ContentPart, MessageContent,
+        ReasoningEffort, Tool, ToolCall as GenaiCall, ToolChoice as GenaiChoice, ToolName, ToolResponse,
+    },
 };
 use serde_json::{Map, Value, json};
 
@@ -82,6 +85,9 @@ fn options(provider: GenaiProvider, options: &ChatOptions, model: &str) -> Resul
     let mut thinks = false;
     match &options.effort {
         Some(effort) => match ReasoningEffort::from_str(effort) {
+            Ok(ReasoningEffort::Budget(_)) if provider.speaks_openai() => {
+                return Err(format!("`{effort}` is no effort for {provider}: it takes words, no number of tokens"));
+            }
             Ok(effort) => {
                 thinks = !matches!(effort, ReasoningEffort::Zero | ReasoningEffort::Budget(0));
                 wire.reasoning_effort = Some(effort);
@@ -93,12 +99,10 @@ fn options(provider: GenaiProvider, options: &ChatOptions, model: &str) -> Resul
                 return Err(format!("`{effort}` is no effort: expected none, minimal, low, medium, high, xhigh, max"));
             }
         },
-        None if provider.adapter() == genai::adapter::AdapterKind::OpenAI => {
-            // Without an effort, `genai` takes the end of a name like `mistral-medium` for one and cuts it off. A budget
-            // keeps it from that, and OpenAI's protocol has no place for one.
-            if ReasoningEffort::from_model_name(model).0.is_some() {
-                wire.reasoning_effort = Some(ReasoningEffort::Budget(0));
-            }
+        // Without an effort, `genai` takes the end of a name like `mistral-medium` for one and cuts it off. A budget keeps
+        // it from that, and OpenAI's protocol has no place for one.
+        None if provider.adapter() == AdapterKind::OpenAI && ReasoningEffort::from_model_name(model).0.is_some() => {
+            wire.reasoning_effort = Some(ReasoningEffort::Budget(0));
         }
         None => {}
     }
@@ -206,6 +210,7 @@ fn assistant(provider: GenaiProvider, message: &Message, current: bool, ids: &mu
 
 /// Thoughts go back to who thought them, and only where they are wanted.
 fn thought(provider: GenaiProvider, reasoning: &Reasoning, in_tool_turn: bool, parts: &mut Vec<ContentPart>) {
+    let wants_plain = in_tool_turn && provider.speaks_openai() && provider != GenaiProvider::OpenAi;
     match reasoning.signature.as_deref().and_then(|signature| signature.split_once(':')) {
         Some((mark, signature)) if mark == provider.name() => {
             parts.push(ContentPart::ThoughtSignature(signature.to_owned()));
@@ -220,10 +225,8 @@ fn thought(provider: GenaiProvider, reasoning: &Reasoning, in_tool_turn: bool, p
             }
         }
         // DeepSeek and others want it back while tools are being called, and at no other time; OpenAI never.
-        None if in_tool_turn && provider.speaks_openai() && provider != GenaiProvider::OpenAi => {
-            if reasoning.signature.is_none() && !reasoning.text.is_empty() {
-                parts.push(ContentPart::ReasoningContent(reasoning.text.to_string()));
-            }
+        None if wants_plain && reasoning.signature.is_none() && !reasoning.text.is_empty() => {
+            parts.push(ContentPart::ReasoningContent(reasoning.text.to_string()));
         }
         _ => {}
     }

@@ -208,6 +208,10 @@ fn efforts() {
     let asked =
         of([Message::user("q")]).with_options(ChatOptions { effort: Some("ultra".into()), ..ChatOptions::default() });
     assert!(request(GenaiProvider::Anthropic, &asked, "m").unwrap_err().contains("ultra"));
+    let options = ChatOptions { effort: Some("2000".into()), ..ChatOptions::default() };
+    let asked = of([Message::user("q")]).with_options(options);
+    assert!(request(GenaiProvider::OpenAi, &asked, "m").unwrap_err().contains("2000"));
+    assert!(request(GenaiProvider::Anthropic, &asked, "m").is_ok());
 }
 
 #[test]

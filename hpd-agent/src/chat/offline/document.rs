@@ -210,8 +210,9 @@ pub(super) fn words(text: &str) -> Vec<String> {
             continue;
         }
         before = None;
-        let inner =
-            matches!(c, '\'' | '’' | '-') && !word.is_empty() && chars.peek().is_some_and(|c| c.is_alphanumeric());
+        let inner = matches!(c, '\'' | '’' | '-' | '_')
+            && !word.is_empty()
+            && chars.peek().is_some_and(|c| c.is_alphanumeric());
         if c.is_alphanumeric() || inner || is_mark(c) {
             word.extend(c.to_lowercase());
         } else {
@@ -284,7 +285,7 @@ mod tests {
 
     #[test]
     fn words_of_all_scripts() {
-        assert_eq!(words("Don't re-do (Äpfel), v2!"), ["don't", "re-do", "äpfel", "v2"]);
+        assert_eq!(words("Don't re-do (Äpfel), _v2_ a_b!"), ["don't", "re-do", "äpfel", "v2", "a_b"]);
         assert_eq!(words("東京都"), ["東京", "京都"]);
         assert_eq!(words("水"), ["水"]);
         assert_eq!(words("हिन्दी भाषा"), ["हिन्दी", "भाषा"]);

@@ -44,7 +44,8 @@ const NOTHING: &str = "There is no text to work on: the message is empty.";
 /// # use std::sync::Arc;
 /// # use futures_util::StreamExt;
 /// # use hpd_agent::{chat::*, history::History, message::Message};
-/// # tokio::runtime::Builder::new_current_thread().build().map(|runtime| runtime.block_on(async {
+/// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// # tokio::runtime::Builder::new_current_thread().build()?.block_on(async {
 /// let client = OfflineChatClient::new();
 /// let text = "Parents delegate work. Delegated work runs in a thread of its own. The cat sleeps. \
 ///             Work that was delegated reports to the parent.";
@@ -59,8 +60,9 @@ const NOTHING: &str = "There is no text to work on: the message is empty.";
 /// }
 /// assert_eq!(answer.lines().count(), 3);
 /// assert!(!answer.contains("cat"));
-/// # Ok::<(), ChatError>(())
-/// # }));
+/// # Ok(())
+/// # })
+/// # }
 /// ```
 #[derive(Debug, Clone)]
 pub struct OfflineChatClient {

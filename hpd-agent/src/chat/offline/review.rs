@@ -106,8 +106,24 @@ pub(super) fn review(document: &Document) -> String {
     notes.join("\n")
 }
 
+/// What is to be said about a sentence, and the words in it that it is about, if it is not the whole.
+struct Remark {
+    text: String,
+    place: Option<String>,
+}
+
+impl Remark {
+    fn whole(text: impl Into<String>) -> Self {
+        Self { text: text.into(), place: None }
+    }
+
+    fn at(place: impl Into<String>, text: impl Into<String>) -> Self {
+        Self { text: text.into(), place: Some(place.into()) }
+    }
+}
+
 /// Adds a note for each sentence for which `find` gives a remark; beyond some, only their number.
-fn per_sentence(document: &Document, notes: &mut Vec<String>, title: &str, find: impl Fn(&Sentence) -> Option<String>) {
+fn per_sentence(document: &Document, notes: &mut Vec<String>, title: &str, find: impl Fn(&Sentence) -> Option<Remark>) {
     let mut found = 0;
     for sentence in &document.sentences {
         let Some(remark) = find(sentence) else {
@@ -115,11 +131,14 @@ fn per_sentence(document: &Document, notes: &mut Vec<String>, title: &str, find:
         };
         found += 1;
         if found <= PLACES {
-            notes.push(format!("**{title}** (line {}): {} {remark}", sentence.line, quoted(&sentence.text)));
+            let quote = quoted(&sentence.text, remark.place.as_deref());
+            notes.push(format!("**{title}** (line {}): {quote} {}", sentence.line, remark.text));
         }
     }
-    if found > PLACES {
-        notes.push(format!("**{title}**: {} more places like these.", found - PLACES));
+    match found.checked_sub(PLACES) {
+        None | Some(0) => {}
+        Some(1) => notes.push(format!("**{title}**: one more place like these.")),
+        Some(more) => notes.push(format!("**{title}**: {more} more places like these.")),
     }
 }
 
@@ -128,7 +147,8 @@ fn placeholders(document: &Document, notes: &mut Vec<String>) {
         let word = sentence.words.iter().find(|word| PLACEHOLDERS.contains(&word.as_str()));
         let mark = word.map(|word| word.to_uppercase());
         let mark = mark.or_else(|| sentence.text.contains("???").then(|| "???".to_owned()))?;
-        Some(format!("Replace `{mark}` by the text that belongs there."))
+        let text = format!("Replace `{mark}` by the text that belongs there.");
+        Some(Remark::at(mark, text))
     });
 }
 
@@ -136,26 +156,28 @@ fn questions(document: &Document, notes: &mut Vec<String>) {
     per_sentence(document, notes, "Open question", |sentence| {
         let text = sentence.text.trim_end_matches(['"', '\'', '”', '’', '»', ')', '*', '_', '」']);
         let asks = text.ends_with(['?', '？', '؟']) && !text.ends_with("???");
-        asks.then(|| "Answer it, or say who will and by when.".to_owned())
+        asks.then(|| Remark::whole("Answer it, or say who will and by when."))
     });
 }
 
 fn long_sentences(document: &Document, notes: &mut Vec<String>) {
     per_sentence(document, notes, "Long sentence", |sentence| {
         let words = sentence.words.len();
-        (words > LONG_SENTENCE).then(|| format!("It has {words} words: split it."))
+        (words > LONG_SENTENCE).then(|| Remark::whole(format!("It has {words} words: split it.")))
     });
 }
 
 fn doubled_words(document: &Document, notes: &mut Vec<String>) {
     per_sentence(document, notes, "Doubled word", |sentence| {
-        let double = sentence.words.windows(2).find_map(|pair| match pair {
-            // Two characters are a pair of a script without spaces, or "ha ha".
-            [a, b] if a == b && a.is_ascii() && a.len() > 1 => Some(a),
+        let doubled = sentence.words.windows(2).find_map(|pair| match pair {
+            // `that that` and `had had` can be right; a single character may be a list's or a formula's.
+            [a, b] if a == b && a.is_ascii() && a.len() > 1 && a != "that" && a != "had" => Some(a),
             _ => None,
         })?;
-        // `that that` and `had had` can be right.
-        (!["that", "had"].contains(&double.as_str())).then(|| format!("Remove one `{double}`."))
+        // Nothing but a space between them: `serde, serde_json` is no such pair.
+        let place = format!("{doubled} {doubled}");
+        find(&sentence.text, &place)?;
+        Some(Remark::at(place, format!("Remove one `{doubled}`.")))
     });
 }
 
@@ -169,7 +191,8 @@ fn passive(document: &Document, notes: &mut Vec<String>) {
             // One adverb may stand between, or a `not`.
             let mut ahead = words.clone().skip_while(|word| *word == "not" || word.ends_with("ly"));
             if let Some(participle) = ahead.next().filter(|word| is_participle(word)) {
-                return Some(format!("Say who does it instead of `{word} {participle}`."));
+                let text = format!("Say who does it instead of `{word} {participle}`.");
+                return Some(Remark::at(participle, text));
             }
         }
         None
@@ -185,11 +208,10 @@ fn vague(document: &Document, notes: &mut Vec<String>) {
     per_sentence(document, notes, "Vague", |sentence| {
         let words: Vec<_> = sentence.words.iter().map(String::as_str).filter(|word| VAGUE.contains(word)).collect();
         let (first, rest) = words.split_first()?;
-        let mut list = format!("`{first}`");
-        for word in rest.iter().filter(|word| *word != first).take(2) {
-            list.push_str(&format!(", `{word}`"));
-        }
-        Some(format!("Say what {list} means here, in numbers if possible."))
+        let others = rest.iter().filter(|word| *word != first).take(2);
+        let list: Vec<_> = std::iter::once(first).chain(others).map(|word| format!("`{word}`")).collect();
+        let verb = if list.len() == 1 { "means" } else { "mean" };
+        Some(Remark::at(*first, format!("Say what {} {verb} here, in numbers if possible.", list.join(" and "))))
     });
 }
 
@@ -209,15 +231,43 @@ fn structure(document: &Document, notes: &mut Vec<String>) {
     }
 }
 
-/// The beginning of a sentence, in quotation marks.
-fn quoted(text: &str) -> String {
+/// A sentence in quotation marks; of a long one what is around `place`, or its beginning.
+fn quoted(text: &str, place: Option<&str>) -> String {
     const LONGEST: usize = 80;
-    let head: String = text.chars().take(LONGEST).collect();
-    if head.len() == text.len() {
-        return format!("“{head}”");
+    const BEFORE: usize = 30;
+    if text.chars().count() <= LONGEST {
+        return format!("“{text}”");
+    }
+    // Where the place begins, and where the word begins that stands somewhat before it.
+    let at = place.and_then(|place| find(text, place)).unwrap_or_default();
+    let before = text.get(..at).unwrap_or_default();
+    let back = before.char_indices().rev().nth(BEFORE).map_or(0, |(index, _)| index);
+    let gap =
+        if back == 0 { Some(0) } else { before.get(back..).and_then(|text| text.find(' ')).map(|gap| back + gap) };
+    let from = text.get(gap.unwrap_or(back)..).unwrap_or(text).trim_start();
+    let head: String = from.chars().take(LONGEST).collect();
+    let before = if from.len() < text.len() { "… " } else { "" };
+    if head.len() == from.len() {
+        return format!("“{before}{head}”");
     }
     let whole = head.rfind(char::is_whitespace).and_then(|at| head.get(..at)).unwrap_or(&head);
-    format!("“{} …”", whole.trim_end())
+    format!("“{before}{} …”", whole.trim_end())
+}
+
+/// Where `place` stands in `text` as words of its own, whatever the case of its Latin letters.
+fn find(text: &str, place: &str) -> Option<usize> {
+    let mut before: Option<char> = None;
+    for (index, c) in text.char_indices() {
+        let apart = |c: Option<char>| !c.is_some_and(char::is_alphanumeric);
+        if apart(before)
+            && text.get(index..index + place.len()).is_some_and(|here| here.eq_ignore_ascii_case(place))
+            && apart(text.get(index + place.len()..).and_then(|rest| rest.chars().next()))
+        {
+            return Some(index);
+        }
+        before = Some(c);
+    }
+    None
 }
 
 #[cfg(test)]
@@ -246,16 +296,32 @@ mod tests {
         one("We ship the the box.", &["**Doubled word**", "`the`"]);
         one("The file was quietly deleted by nobody.", &["**Passive voice**", "`was deleted`"]);
         one("The box is not sent.", &["`is sent`"]);
-        one("The page loads very fast.", &["**Vague**", "`very`, `fast`"]);
+        one("The page loads very fast.", &["**Vague**", "`very` and `fast` mean"]);
     }
 
     #[test]
     fn what_only_looks_like_an_issue() {
-        for text in
-            ["He is indeed here.", "The wall is red.", "I know that that works.", "We were there.", "哈哈哈哈。"]
-        {
+        for text in [
+            "He is indeed here.",
+            "The wall is red.",
+            "I know that that works.",
+            "We were there.",
+            "哈哈哈哈。",
+            "Use serde, serde_json.",
+        ] {
             assert!(notes(text)[0].starts_with("No issues"), "{text}: {:?}", notes(text));
         }
+    }
+
+    #[test]
+    fn long_sentences_are_quoted_around_the_place() {
+        let text =
+            "At the end of a long and quiet day in the office of the company the letter was posted by nobody at all.";
+        one(text, &["“… of the company the letter was posted by nobody at all.”", "`was posted`"]);
+        let unspaced = format!("{}TBD", "ü".repeat(200));
+        assert!(quoted(&unspaced, Some("TBD")).ends_with("…”"));
+        let place = format!("{} TBD {}", "ü".repeat(100), "ö".repeat(100));
+        assert!(quoted(&place, Some("tbd")).contains("TBD"), "{}", quoted(&place, Some("tbd")));
     }
 
     #[test]

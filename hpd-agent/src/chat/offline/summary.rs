@@ -85,8 +85,8 @@ impl<'a> Candidate<'a> {
 
 fn says_something(word: &str) -> bool {
     // Other scripts need fewer characters for a word.
-    !(word.is_ascii() && word.len() <= 3 && word.bytes().all(|byte| byte.is_ascii_alphabetic()))
-        && !EMPTY.contains(&word)
+    let short = word.len() <= 3 && word.bytes().all(|byte| byte.is_ascii_alphabetic());
+    !short && !EMPTY.contains(&word)
 }
 
 /// The plural counts as the singular, in the languages where that is so simple.

@@ -26,9 +26,4 @@ impl Interrupts {
             std::future::pending().await
         }
     }
-
-    /// Forgets what was pressed so far.
-    pub fn forget(&mut self) {
-        self.0.mark_unchanged();
-    }
 }

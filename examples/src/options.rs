@@ -7,7 +7,8 @@ use crate::report::Failure;
 /// What all examples understand.
 pub const COMMON_HELP: &str = "\
 Options:
-  --model PROVIDER/MODEL  the model, for example openai/gpt-5-mini or offline
+  --model PROVIDER/MODEL  the model, for example openai/gpt-5-mini; PROVIDER alone: its usual one; offline: none;
+                          with HPD_BASE_URL also the name of a model there
   -y, --yes               allow every tool; without it you are asked at the terminal
   -h, --help              this text
 

@@ -11,7 +11,7 @@ pub fn print(text: &str) -> io::Result<()> {
     let mut out = io::stdout().lock();
     let text = text.trim_end();
     if out.is_terminal() {
-        writeln!(out, "\n{}", harmless(text))?
+        writeln!(out, "{}", harmless(text))?
     } else {
         writeln!(out, "{text}")?
     }

@@ -1,6 +1,9 @@
 //! The events of a run and its descendants as an indented text that grows while they happen.
 
-use std::io::{self, Write};
+use std::{
+    collections::VecDeque,
+    io::{self, Write},
+};
 
 use hpd_agent::{
     event::{AgentScope, CallType, EventBody, EventEnvelope, ExecutionOutcome, PermissionChoice, PermissionOutcome},
@@ -15,6 +18,9 @@ const WIDTH: usize = 100;
 /// How much of arguments and results is shown, in characters.
 const SHOWN: usize = 72;
 
+/// How many pieces wait until the line that keeps them waiting is broken off.
+const PATIENCE: usize = 64;
+
 /// Writes events: one block for each agent, indented by depth, text as it arrives.
 ///
 /// Agents that run side by side do not write into each other's lines: while one is in the middle of a line, what the
@@ -24,6 +30,8 @@ pub struct Tree<W> {
     out: W,
     colors: bool,
     agents: Vec<Block>,
+    /// What has to wait for the end of another agent's line.
+    waiting: VecDeque<(usize, Piece)>,
     /// Whose line is not finished.
     writing: Option<usize>,
     /// Whose block was written last.
@@ -39,8 +47,6 @@ struct Block {
     depth: usize,
     /// The mark and the column of the line that is not finished.
     line: Option<(&'static str, usize)>,
-    /// What has to wait for another agent's line.
-    waiting: Vec<Piece>,
     /// The tool call that is being written, and how much of its arguments may still be shown.
     call: Option<(CallId, usize)>,
 }
@@ -62,7 +68,7 @@ const CALL: &str = "→ ";
 impl<W: Write> Tree<W> {
     /// Writes to `out`, with colours or without.
     pub fn new(out: W, colors: bool) -> Self {
-        Self { out, colors, agents: Vec::new(), writing: None, last: None }
+        Self { out, colors, agents: Vec::new(), waiting: VecDeque::new(), writing: None, last: None }
     }
 
     /// Shows an event.
@@ -95,14 +101,11 @@ impl<W: Write> Tree<W> {
     ///
     /// Those of the output.
     pub fn pause(&mut self) -> io::Result<()> {
-        for at in self.writing.into_iter().chain(0..self.agents.len()) {
-            self.end_line(at)?;
-            for piece in self.take_waiting(at) {
-                self.write(at, piece)?;
-            }
-            self.end_line(at)?;
+        self.interrupt()?;
+        while !self.waiting.is_empty() {
+            self.write_what_can_be_written()?;
+            self.interrupt()?;
         }
-        self.writing = None;
         self.last = None;
         self.out.flush()
     }
@@ -116,7 +119,6 @@ impl<W: Write> Tree<W> {
             chain: harmless(&agent.agent_chain.join(" › ")),
             depth: usize::try_from(agent.depth).unwrap_or_default(),
             line: None,
-            waiting: Vec::new(),
             call: None,
         });
         self.agents.len() - 1
@@ -229,35 +231,37 @@ impl<W: Write> Tree<W> {
         shown
     }
 
-    fn take_waiting(&mut self, at: usize) -> Vec<Piece> {
-        self.agents.get_mut(at).map(|block| std::mem::take(&mut block.waiting)).unwrap_or_default()
-    }
-
     /// Writes a piece, or keeps it until the line of another agent is complete.
     fn put(&mut self, at: usize, piece: Piece) -> io::Result<()> {
-        if self.writing.is_some_and(|writing| writing != at) {
-            if let Some(block) = self.agents.get_mut(at) {
-                block.waiting.push(piece);
-            }
-            return Ok(());
+        self.waiting.push_back((at, piece));
+        if self.waiting.len() > PATIENCE {
+            self.interrupt()?;
         }
-        self.write(at, piece)?;
-        self.let_others_write(at)
+        self.write_what_can_be_written()
     }
 
-    /// After `at` has written: if its line is complete, those who waited write until one of them is within a line.
-    fn let_others_write(&mut self, at: usize) -> io::Result<()> {
-        self.writing = self.agents.get(at).and_then(|block| block.line.map(|_| at));
-        for other in 0..self.agents.len() {
-            if self.writing.is_some() {
-                break;
-            }
-            for piece in self.take_waiting(other) {
-                self.write(other, piece)?;
-            }
-            self.writing = self.agents.get(other).and_then(|block| block.line.map(|_| other));
+    /// Ends the line that is being written, so that the others get their turn.
+    fn interrupt(&mut self) -> io::Result<()> {
+        match self.writing.take() {
+            Some(at) => self.end_line(at),
+            None => Ok(()),
         }
-        Ok(())
+    }
+
+    /// In the order in which it came, but nobody writes into another agent's line.
+    fn write_what_can_be_written(&mut self) -> io::Result<()> {
+        loop {
+            let next = match self.writing {
+                None => 0,
+                Some(writing) => match self.waiting.iter().position(|(at, _)| *at == writing) {
+                    Some(position) => position,
+                    None => return Ok(()),
+                },
+            };
+            let Some((at, piece)) = self.waiting.remove(next) else { return Ok(()) };
+            self.write(at, piece)?;
+            self.writing = self.line(at).map(|_| at);
+        }
     }
 
     fn write(&mut self, at: usize, piece: Piece) -> io::Result<()> {

@@ -119,11 +119,14 @@ impl Watched {
     /// [`Failure`] if there is no answer, if it could not be printed, or if it lacks a part that nobody decided
     /// against: something was denied because nobody could be asked.
     pub fn report(self) -> Result<(), Failure> {
+        let mut errors = io::stderr();
+        if io::stdout().is_terminal() && errors.is_terminal() {
+            writeln!(errors)?;
+        }
         let outcome = match self.outcome {
             Ok(result) => print(result.text()).map_err(Failure::from),
             Err(error) => Err(error.into()),
         };
-        let mut errors = io::stderr();
         if !self.usage.is_empty() {
             writeln!(errors)?;
             write_usage(&mut errors, &self.usage)?;

@@ -90,7 +90,7 @@ fn nobody_who_reads_is_no_reason_to_panic() {
 }
 
 /// A model that delegates to both children at once and answers when it has their results.
-fn coordinator(request: &Value) -> Option<Reply> {
+pub(crate) fn coordinator(request: &Value) -> Option<Reply> {
     let role = last_message(request)["role"].as_str();
     match (is_of(request, "Call the tools"), role) {
         (true, Some("tool")) => Some(Reply::text("Both have answered.")),

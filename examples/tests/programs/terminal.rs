@@ -9,6 +9,7 @@ use std::{
 
 use pty_process::blocking::{self, Pty};
 
+use crate::quickstart::coordinator;
 use crate::support::{LIGHTHOUSE, PATIENCE, Reply, example, last_message, lighthouse, server};
 
 /// A program at a terminal of its own.
@@ -133,6 +134,34 @@ fn ctrl_c_at_a_question_cancels_and_asks_nothing_more() {
     assert_eq!(code, Some(130), "{screen}");
     assert_eq!(screen.matches(QUESTION).count(), 1, "{screen}");
     assert!(screen.contains("quickstart: cancelled"), "{screen}");
+}
+
+#[test]
+fn nothing_is_written_over_a_question() {
+    let url = server(|request| {
+        coordinator(request)
+            .unwrap_or_else(|| Reply::Text((1..=40).map(|n| format!("word{n} ")).collect(), Duration::from_millis(20)))
+    });
+    let mut command = example("quickstart");
+    command.arg(lighthouse()).env("HPD_BASE_URL", url);
+    let mut session = Session::start(command, None);
+    session.expect(QUESTION);
+    session.send("y\n");
+    // The first child begins to work while the question about the second one is open.
+    session.expect("wants to use the subagent `reviewer`");
+    session.expect(QUESTION);
+    std::thread::sleep(Duration::from_millis(400));
+    let screen = session.text();
+    assert!(screen.ends_with(QUESTION), "{screen}");
+    session.send("y\n");
+    session.expect("[Coordinator › reviewer]");
+    let (code, screen) = session.end();
+    assert_eq!(code, Some(0), "{screen}");
+    assert_eq!(screen.matches("word40").count(), 2, "{screen}");
+    for pair in [["summarizer]", "↑ `summarizer` has"], ["reviewer]", "↑ `reviewer` has"]] {
+        let [last, end] = pair.map(|text| screen.rfind(text).unwrap());
+        assert!(last < end, "a child's end is the last of it: {screen}");
+    }
 }
 
 #[test]

@@ -47,6 +47,8 @@ struct Block {
     depth: usize,
     /// The mark and the column of the line that is not finished.
     line: Option<(&'static str, usize)>,
+    /// The last line ended only because it was full: its text goes on.
+    full: bool,
     /// The tool call that is being written, and how much of its arguments may still be shown.
     call: Option<(CallId, usize)>,
 }
@@ -119,6 +121,7 @@ impl<W: Write> Tree<W> {
             chain: harmless(&agent.agent_chain.join(" › ")),
             depth: usize::try_from(agent.depth).unwrap_or_default(),
             line: None,
+            full: false,
             call: None,
         });
         self.agents.len() - 1
@@ -260,7 +263,7 @@ impl<W: Write> Tree<W> {
             };
             let Some((at, piece)) = self.waiting.remove(next) else { return Ok(()) };
             self.write(at, piece)?;
-            self.writing = self.line(at).map(|_| at);
+            self.writing = self.agents.get(at).and_then(|block| (block.line.is_some() || block.full).then_some(at));
         }
     }
 
@@ -289,8 +292,10 @@ impl<W: Write> Tree<W> {
                 None if c == '\n' && self.last != Some(at) => continue,
                 None => self.begin_line(at, mark)?,
             };
-            if c == '\n' || (c == ' ' && column >= WIDTH) {
+            let full = c == ' ' && column >= WIDTH;
+            if c == '\n' || full {
                 self.end_line(at)?;
+                self.set_full(at, full);
                 continue;
             }
             write!(self.out, "{c}")?;
@@ -309,7 +314,14 @@ impl<W: Write> Tree<W> {
         }
     }
 
+    fn set_full(&mut self, at: usize, full: bool) {
+        if let Some(block) = self.agents.get_mut(at) {
+            block.full = full;
+        }
+    }
+
     fn end_line(&mut self, at: usize) -> io::Result<()> {
+        self.set_full(at, false);
         if self.line(at).is_some() {
             self.set_line(at, None);
             writeln!(self.out)?;
@@ -331,6 +343,7 @@ impl<W: Write> Tree<W> {
         write!(self.out, "{:indent$}  {mark}", "")?;
         let column = indent + 2 + mark.chars().count();
         self.set_line(at, Some((mark, column)));
+        self.set_full(at, false);
         Ok(column)
     }
 

@@ -47,6 +47,9 @@ Lets an agent work with a few notes: functions read and delete them, a subagent 
 
 Usage: tools [OPTIONS] [TASK]
 
+TASK is what the agent is asked; there is one if you give none. Without a model a script plays its part: it calls the
+tools in a fixed order, whatever the task.
+
 ";
 
 const TASK: &str = "\

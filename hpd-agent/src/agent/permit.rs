@@ -8,6 +8,7 @@ use super::{
     RunError,
     blueprint::{Tool, ToolKind},
     lane::{Lane, LaneState},
+    tools::CANCELLED,
 };
 use crate::{
     event::{
@@ -63,6 +64,9 @@ impl Lane {
             return Ok(permit);
         }
         let _turn = turn.lock().await;
+        if self.tree.cancellation.is_cancelled() {
+            return Ok(refused(CANCELLED));
+        }
         // The question before this one may have answered it for good.
         match self.remembered(name) {
             Some(permit) => Ok(permit),

@@ -92,7 +92,9 @@ impl Event {
         Self::at(Timestamp::now(), source, body)
     }
 
-    pub(crate) fn at(timestamp: Timestamp, source: Arc<EventSource>, body: EventBody) -> Self {
+    /// An event that happened at some time; for those who import conversations.
+    #[must_use]
+    pub fn at(timestamp: Timestamp, source: Arc<EventSource>, body: EventBody) -> Self {
         Self { id: EventId::generate(), timestamp, source, body, text: OnceLock::new() }
     }
 

@@ -443,3 +443,7 @@ impl AgentStore for MemoryAgentStore {
         Box::pin(ready(result))
     }
 }
+
+#[cfg(test)]
+#[path = "memory_tests.rs"]
+mod tests;

@@ -1,4 +1,4 @@
-//! `#[cfg]` on methods and on blocks.
+//! `#[cfg]` on methods and on blocks. The condition is one that no machine with tests on it meets.
 
 use hpd_agent::prelude::*;
 
@@ -10,21 +10,21 @@ struct Tools;
 #[tool_harness]
 impl Tools {
     /// Is there.
-    #[cfg(not(feature = "absent"))]
+    #[cfg(not(target_os = "none"))]
     #[subagent(agent_id = AGENT_ID, context = Fresh)]
     fn present(&self) -> AgentConfig {
         AgentConfig::new("Present")
     }
 
     /// Is not there, nor is its id.
-    #[cfg(feature = "absent")]
+    #[cfg(target_os = "none")]
     #[subagent(agent_id = absent::AGENT_ID, context = absent::POLICY, tool_harnesses = [absent::Tools])]
     fn present(&self) -> AgentConfig {
         absent::config()
     }
 
     /// Is not there either.
-    #[cfg_attr(not(feature = "absent"), cfg(feature = "absent"))]
+    #[cfg_attr(not(target_os = "none"), cfg(target_os = "none"))]
     #[ai_function]
     fn function(&self, value: absent::Type) -> absent::Type {
         value
@@ -32,7 +32,7 @@ impl Tools {
 
     /// Is there.
     #[ai_function]
-    #[cfg(not(feature = "absent"))]
+    #[cfg(not(target_os = "none"))]
     fn echo(&self, text: String) -> String {
         text
     }
@@ -43,7 +43,7 @@ const AGENT_ID: &str = "conditional.present";
 struct Gone;
 
 #[tool_harness]
-#[cfg(feature = "absent")]
+#[cfg(target_os = "none")]
 impl Gone {
     /// Is not there.
     #[ai_function]
@@ -54,7 +54,7 @@ impl Gone {
 
 // Not a harness: another implementation would be a conflict.
 #[tool_harness]
-#[cfg(not(feature = "absent"))]
+#[cfg(not(target_os = "none"))]
 impl Gone {}
 
 #[tokio::test]

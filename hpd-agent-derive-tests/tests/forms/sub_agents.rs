@@ -41,7 +41,7 @@ impl Tools {
         name = "review-draft",
         description = "Reviews a draft.",
         context = ModelChoice,
-        invocation_mode = if cfg!(feature = "absent") { BackgroundOnly } else { AgentInvocationModePolicy::ModelChoice },
+        invocation_mode = if cfg!(target_os = "none") { BackgroundOnly } else { AgentInvocationModePolicy::ModelChoice },
         availability = SubAgentAvailability::through_depth(Self::DEPTH),
         lifecycle = Continuable,
         fork_compaction = Disable,

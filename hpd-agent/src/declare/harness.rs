@@ -66,6 +66,7 @@ pub struct CapabilityInfo {
 
 #[doc(hidden)]
 #[derive(Debug)]
+#[allow(clippy::large_enum_variant, reason = "it lives in static tables")]
 pub enum CapabilityKind {
     Function(FunctionInfo),
     SubAgent(SubAgentInfo),

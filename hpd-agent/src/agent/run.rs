@@ -458,7 +458,7 @@ impl Claim<'_> {
             text: answer.text,
             stop: answer.stop,
             message: answer.message,
-            usage: self.tree.take_usage(),
+            usage: self.tree.usage(),
         });
         // What could not be committed is not kept: the next run reads the journal.
         if !fatal && let Some(lane) = Arc::into_inner(lane) {

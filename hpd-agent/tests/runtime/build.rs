@@ -118,13 +118,13 @@ impl Later {
 
     /// From elsewhere.
     #[subagent]
-    fn from_parent(&self) -> SubAgent {
+    fn parents(&self) -> SubAgent {
         SubAgent::from_parent("later.parent")
     }
 
     /// From elsewhere.
     #[subagent]
-    fn from_store(&self) -> SubAgent {
+    fn stored(&self) -> SubAgent {
         SubAgent::from_agent_id("later.stored")
     }
 

@@ -261,8 +261,8 @@ mod nesting {
             .map(|request| request.tools.iter().map(|tool| tool.name().to_string()).collect())
             .collect();
         assert_eq!(shown[0], ["root_only", "any"]);
-        for depth in 1..4 {
-            assert_eq!(shown[depth], ["any"], "depth {depth}");
+        for shown in &shown[1..4] {
+            assert_eq!(*shown, ["any"]);
         }
         assert!(shown[4].is_empty(), "at the ceiling no subagent is shown");
 

@@ -8,7 +8,7 @@ use hpd_agent::{
     id::ThreadKey,
     message::{Message, ToolResult},
     prelude::*,
-    store::{SessionStore, ThreadQuery},
+    store::ThreadQuery,
     testing::{RequestChecker, ScriptedChatClient},
 };
 

@@ -3,7 +3,7 @@
 use std::{sync::Arc, time::Duration};
 
 use hpd_agent::chat::{
-    ChatClient, OfflineChatClient, RetryPolicy, Retrying,
+    ChatClient, OfflineChatClient,
     genai::{GenaiChatClient, GenaiProvider},
 };
 
@@ -131,9 +131,7 @@ async fn local(url: &str) -> Result<Model, Failure> {
 
 fn real(client: GenaiChatClient, why: &str) -> Model {
     let announcement = format!("model: {}/{} ({why})", client.info().provider(), client.info().model());
-    // A server that is busy for a moment is no reason to give up.
-    let client = Arc::new(Retrying::new(Arc::new(client), RetryPolicy::default()));
-    Model { client, announcement }
+    Model { client: Arc::new(client), announcement }
 }
 
 fn offline(why: &str) -> Model {

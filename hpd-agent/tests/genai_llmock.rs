@@ -11,7 +11,7 @@ use std::{
 
 use hpd_agent::{
     chat::{
-        ChatErrorKind, RetryPolicy, Retrying,
+        ChatErrorKind, RetryPolicy,
         genai::{GenaiChatClient, GenaiProvider},
     },
     message::{Message, StopReason, ToolOutput},
@@ -112,7 +112,8 @@ async fn waits_as_long_as_the_provider_asks() {
             json!([{"type": "fail", "status": 429, "retry_after": 1}, {"type": "reply", "text": "Now."}]),
         );
         let asked = question("May I?", &client);
-        let once = ask(&client, request([asked.clone()])).await.error.unwrap();
+        let impatient = client.clone().with_retry_policy(RetryPolicy::never());
+        let once = ask(&impatient, request([asked.clone()])).await.error.unwrap();
         assert_eq!((once.kind(), once.status()), (ChatErrorKind::RateLimited, Some(429)));
         assert_eq!(once.retry_after(), Some(Duration::from_secs(1)));
 
@@ -126,8 +127,7 @@ async fn waits_as_long_as_the_provider_asks() {
             ]),
         );
         let start = Instant::now();
-        let patient = Retrying::new(Arc::new(client), RetryPolicy::default());
-        let answer = ask(&patient, request([asked])).await;
+        let answer = ask(&client, request([asked])).await;
         assert_eq!((answer.text.as_str(), answer.error), ("Now.", None));
         assert!(start.elapsed() >= Duration::from_secs(1));
         judge(&server, &[]);
@@ -146,13 +146,12 @@ async fn a_cut_stream_is_never_taken_for_complete() {
                 json!([{"type": "stream_fault", "kind": kind, "after_chunks": 4}, {"type": "reply", "text": text, "times": 2}]),
             );
             // Not even with retries: a part of the answer has been seen.
-            let patient = Retrying::new(Arc::new(client.clone()), RetryPolicy::default());
-            let answer = ask(&patient, request([asked.clone()])).await;
+            let answer = ask(&client, request([asked.clone()])).await;
             assert_eq!(answer.stop, None, "{kind}: {answer:?}");
             assert_eq!(answer.error.map(|error| error.kind()), Some(ChatErrorKind::Interrupted), "{kind}");
             assert!(!answer.text.is_empty() && answer.text != text, "{kind}: {}", answer.text);
             // What the error's text advises.
-            let answer = ask(&patient, request([asked])).await;
+            let answer = ask(&client, request([asked])).await;
             assert_eq!((answer.text.as_str(), answer.error), (text, None), "{kind}");
         }
     }
@@ -168,8 +167,7 @@ async fn a_stream_that_breaks_before_its_first_piece_is_tried_again() {
             json!([{"type": "stream_fault", "kind": "disconnect", "after_chunks": 0}, {"type": "reply", "text": "Here.", "times": 2}]),
         );
         let asked = question("Are you there?", &client);
-        let patient = Retrying::new(Arc::new(client), RetryPolicy::default());
-        let answer = ask(&patient, request([asked])).await;
+        let answer = ask(&client, request([asked])).await;
         assert_eq!((answer.text.as_str(), answer.error), ("Here.", None));
     }
     judge(&server, &[]);

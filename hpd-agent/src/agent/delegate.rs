@@ -25,6 +25,9 @@ use crate::{
     subagent::{SubAgentCall, completed, failed},
 };
 
+/// So many agents of a line are polled on one stack.
+const NESTED_IN_ONE_TASK: u32 = 8;
+
 impl Lane {
     /// Runs a child, waits for its answer and records the result of `call`.
     pub(crate) async fn delegate(
@@ -35,8 +38,16 @@ impl Lane {
     ) -> Result<(), RunError> {
         let invocation = Arc::new(tool.identity.invocation(call.id, &self.key, asked.context, asked.mode));
         let (child, request) = self.begin_child(tool, &invocation, asked.input).await?;
-        // The one place where agents nest: the future of a child is part of its parent's.
-        let ended = Box::pin(child.drive(request)).await;
+        let running = child.drive_nested(request);
+        let ended = if self.depth() % NESTED_IN_ONE_TASK == NESTED_IN_ONE_TASK - 1 {
+            // A stack is finite, and the depth of a tree is the author's choice.
+            match tokio::spawn(running).await {
+                Ok(ended) => ended,
+                Err(error) => Ended::panicked(error),
+            }
+        } else {
+            running.await
+        };
         self.child_ended(call, &invocation, ended).await
     }
 
@@ -100,7 +111,7 @@ impl Lane {
             memory,
             denials,
             ceiling: self.ceiling.min(blueprint.config.max_sub_agent_depth()),
-            run_config: self.run_config.clone(),
+            run_config: self.run_config.as_ref().and_then(|run| run.inherited()).map(Arc::new),
             state: Mutex::new(LaneState::new(thread, true)),
         })
     }

@@ -42,9 +42,9 @@ impl Lane {
         if self.denials.iter().any(|denied| **denied == *name) {
             return Ok(refused(format!("The tool `{name}` was denied to an agent above this one. Do without it.")));
         }
-        let (requires_permission, child_agent_id) = match &tool.kind {
+        let (requires_permission, sub_agent) = match &tool.kind {
             ToolKind::Function(function) => (function.requires_permission, None),
-            ToolKind::SubAgent(sub_agent) => (true, Some(&sub_agent.identity.agent_id)),
+            ToolKind::SubAgent(sub_agent) => (true, Some(sub_agent.view())),
         };
         let view = ToolCallView {
             tool: name,
@@ -52,7 +52,7 @@ impl Lane {
             arguments: &call.arguments,
             call_type: tool.call_type(),
             requires_permission,
-            child_agent_id,
+            sub_agent,
             agent: &self.source.agent,
         };
         match self.agent.permissions.policy().rule(&view) {

@@ -15,7 +15,6 @@ use super::{
     inner::Kept,
     lane::{Lane, LaneState},
     permit::load_memory,
-    tools::panic_message,
     tree::Tree,
 };
 use crate::{
@@ -224,10 +223,7 @@ impl Run {
         let result = match &mut self.state {
             RunState::Running(task) => match ready!(Pin::new(task).poll(cx)) {
                 Ok(result) => result,
-                Err(error) if error.is_cancelled() => Err(RunError::Cancelled),
-                Err(error) => Err(RunError::Panicked {
-                    message: error.try_into_panic().map_or_else(|e| e.to_string(), |p| panic_message(&*p).to_owned()),
-                }),
+                Err(error) => Err(RunError::of_task(error)),
             },
             RunState::Waiting(order) => {
                 let order = std::mem::replace(order, Err(RunError::Cancelled));

@@ -127,6 +127,13 @@ impl Lane {
         }
     }
 
+    /// Resolves when the run is cancelled and nothing is being committed: a function that is dropped then does not take
+    /// a commit of its own with it.
+    async fn cancelled_between_commits(&self) {
+        self.tree.cancellation.wait().await;
+        drop(self.lock().await);
+    }
+
     fn unknown_tool(&self, name: &str) -> Result<String, RunError> {
         let visible = self.blueprint()?.tools.visible(self.depth(), self.ceiling);
         let names: Vec<String> = visible.iter().take(LISTED_TOOLS).map(|spec| format!("`{}`", spec.name())).collect();
@@ -176,7 +183,7 @@ impl Lane {
                     ToolOutput::error(format!("The tool `{}` failed: it panicked.", tool.name()))
                 }
             }),
-            () = self.tree.cancellation.wait() => Ok(ToolOutput::error(CANCELLED)),
+            () = self.cancelled_between_commits() => Ok(ToolOutput::error(CANCELLED)),
         }
     }
 }

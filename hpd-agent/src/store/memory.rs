@@ -294,6 +294,10 @@ impl MemorySessionStore {
 }
 
 impl SessionStore for MemorySessionStore {
+    fn is_durable(&self) -> bool {
+        false
+    }
+
     fn commit(&self, batch: Batch) -> BoxFuture<'_, Result<Committed, CommitError>> {
         let result = self.lock().commit(batch);
         if result.is_ok() {

@@ -171,3 +171,110 @@ async fn many_runs_that_are_dropped_leave_nothing_behind() {
         assert_eq!(*types(&events).last().unwrap(), "THREAD_EXECUTION_FINISHED");
     }
 }
+
+/// A store whose commits take their time, so that something can happen in the middle of one.
+mod slow_commits {
+    use std::time::Duration;
+
+    use hpd_agent::{
+        chat::BoxFuture,
+        id::{OwnerId, SessionId, ThreadKey},
+        store::{
+            Batch, CommitError, Committed, Fence, LeaseError, OutboxEntry, OutboxQuery, Position, Record, SessionStore,
+            StoreError, ThreadQuery, ThreadRecord, memory::MemorySessionStore,
+        },
+    };
+
+    use super::*;
+
+    #[derive(Default)]
+    struct SlowStore(MemorySessionStore);
+
+    impl SessionStore for SlowStore {
+        fn is_durable(&self) -> bool {
+            false
+        }
+        fn commit(&self, batch: Batch) -> BoxFuture<'_, Result<Committed, CommitError>> {
+            // It happens at once; whoever asked learns of it later.
+            let committed = self.0.commit(batch);
+            Box::pin(async {
+                let committed = committed.await;
+                tokio::time::sleep(Duration::from_millis(10)).await;
+                committed
+            })
+        }
+        fn read(
+            &self,
+            thread: ThreadKey,
+            generation: Option<u64>,
+            from: u64,
+            limit: usize,
+        ) -> BoxFuture<'_, Result<Vec<Record>, StoreError>> {
+            self.0.read(thread, generation, from, limit)
+        }
+        fn threads(&self, query: ThreadQuery) -> BoxFuture<'_, Result<Vec<ThreadRecord>, StoreError>> {
+            self.0.threads(query)
+        }
+        fn outbox(&self, query: OutboxQuery) -> BoxFuture<'_, Result<Vec<OutboxEntry>, StoreError>> {
+            self.0.outbox(query)
+        }
+        fn acquire(
+            &self,
+            thread: ThreadKey,
+            owner: OwnerId,
+            ttl: Duration,
+        ) -> BoxFuture<'_, Result<Fence, LeaseError>> {
+            self.0.acquire(thread, owner, ttl)
+        }
+        fn renew(&self, fences: Vec<Fence>, ttl: Duration) -> BoxFuture<'_, Result<(), LeaseError>> {
+            self.0.renew(fences, ttl)
+        }
+        fn release(&self, fence: Fence) -> BoxFuture<'_, Result<(), LeaseError>> {
+            self.0.release(fence)
+        }
+        fn changed(&self, after: Position) -> BoxFuture<'_, Result<Position, StoreError>> {
+            self.0.changed(after)
+        }
+        fn delete_session(&self, session: SessionId) -> BoxFuture<'_, Result<(), StoreError>> {
+            self.0.delete_session(session)
+        }
+    }
+
+    #[derive(Default)]
+    struct Chatty;
+
+    #[tool_harness]
+    impl Chatty {
+        /// Says things without end.
+        #[ai_function]
+        async fn talk(&self, ctx: &FunctionContext) -> Result<(), Box<dyn std::error::Error + Send + Sync>> {
+            loop {
+                ctx.emit("word", json!(1)).await?;
+            }
+        }
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_function_that_is_dropped_takes_no_commit_with_it() {
+        let script = ScriptedChatClient::replies([
+            Reply::tool_call("talk", json!({})).and_tool_call("talk", json!({})),
+            Reply::text("later"),
+        ]);
+        let agent = builder(&script)
+            .with_session_store(Arc::new(SlowStore::default()))
+            .with_tool_harness::<Chatty>()
+            .build()
+            .await
+            .unwrap();
+        let thread = agent.thread("s", "main");
+        let mut run = thread.run("go");
+        while run.next().await.unwrap().event.type_name() != "CUSTOM" {}
+        // In the middle of the commit of the next word.
+        tokio::time::sleep(Duration::from_millis(5)).await;
+        run.cancel();
+        assert_eq!(run.await.unwrap_err().code(), "cancelled");
+        let events = journal(&agent, thread.key().unwrap()).await;
+        assert_eq!(*types(&events).last().unwrap(), "THREAD_EXECUTION_FINISHED");
+        assert_eq!(thread.run("again").await.unwrap().text(), "later");
+    }
+}

@@ -276,6 +276,33 @@ mod nesting {
         assert_eq!(depth, 5, "the root and four children");
     }
 
+    #[test]
+    fn a_very_deep_tree_fits_on_the_stack() {
+        let script = ScriptedChatClient::from_fn(|request| match request.history.last().map(|m| m.role()) {
+            Some(Role::User) => Reply::tool_call("any", json!({"input": "deeper"})),
+            _ => Reply::text("ok"),
+        });
+        let run = async move {
+            let agent = builder(&script).with_max_sub_agent_depth(1_000).with_tool_harness::<Deeper>().build().await;
+            agent.unwrap().run("go").await.unwrap();
+            script.requests().len()
+        };
+        let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
+        assert_eq!(runtime.block_on(run), 2 * 1_001);
+    }
+
+    #[derive(Default)]
+    struct Deeper;
+
+    #[tool_harness]
+    impl Deeper {
+        /// As deep as the ceiling allows, which is deep.
+        #[subagent(agent_id = "deeper.any", availability = SubAgentAvailability::ANY_ALLOWED_DEPTH, tool_harnesses = [Deeper], context = Fresh)]
+        fn any(&self) -> AgentConfig {
+            AgentConfig::new("Any").with_max_sub_agent_depth(1_000)
+        }
+    }
+
     #[tokio::test]
     async fn a_child_can_only_lower_the_ceiling() {
         #[derive(Default)]

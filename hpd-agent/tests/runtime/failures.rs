@@ -155,6 +155,8 @@ async fn an_empty_input_is_refused_before_anything_happens() {
     let agent = agent(&script).await;
     assert_eq!(agent.run(" \n").await.unwrap_err().code(), "empty_input");
     assert_eq!(agent.thread("has space", "main").run("x").await.unwrap_err().code(), "invalid_id");
+    // The runtime's own threads are not for conversations.
+    assert_eq!(agent.thread("s", "$session").run("x").await.unwrap_err().code(), "invalid_id");
     assert!(script.requests().is_empty());
 }
 

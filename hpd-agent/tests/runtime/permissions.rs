@@ -329,6 +329,7 @@ async fn a_policy_sees_the_call_and_its_denial_wins_over_what_is_remembered() {
         fn rule(&self, call: &ToolCallView<'_>) -> Ruling {
             assert!(call.requires_permission);
             assert_eq!(call.agent.agent_name.as_ref(), "Coordinator");
+            assert_eq!(call.sub_agent.is_some(), call.call_type == hpd_agent::event::CallType::SubAgent);
             match call.arguments.contains("secret") {
                 true => Ruling::Deny { reason: "No secrets.".to_owned() },
                 false => Ruling::Ask,

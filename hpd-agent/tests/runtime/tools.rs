@@ -241,6 +241,7 @@ async fn what_is_given_for_the_run_reaches_functions() {
     let EventBody::ExecutionStarted(started) = started[1].body() else { panic!("not started") };
     let kept = started.settings.run_config.as_ref().unwrap().as_map();
     assert_eq!(kept["properties"]["user"], 42);
+    assert_eq!(kept["chat"]["model"], "other");
 }
 
 #[tokio::test]

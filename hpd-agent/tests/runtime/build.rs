@@ -12,7 +12,7 @@ use hpd_agent::{
 };
 use serde_json::json;
 
-use crate::support::{Specialists, builder};
+use crate::support::{Specialists, TestStore, builder};
 
 fn client() -> ScriptedChatClient {
     ScriptedChatClient::texts(["x"])
@@ -288,4 +288,13 @@ async fn children_find_their_own_clients_by_provider_and_inherit_the_parents_oth
     assert_eq!((own.model.as_deref(), own.temperature), (Some("model-b"), None));
     let inherited = &script.requests()[1].options;
     assert_eq!((inherited.temperature, inherited.max_tokens), (Some(0.0), Some(100)));
+}
+
+#[tokio::test]
+async fn a_durable_store_wants_an_agent_with_an_id_of_its_own() {
+    let durable = || Arc::new(TestStore { durable: true, ..TestStore::default() });
+    let error = builder(&client()).with_session_store(durable()).build().await.unwrap_err();
+    assert_eq!(codes(&error), ["missing_agent_id"]);
+    assert!(error.to_string().contains("`Coordinator`") && error.to_string().contains("with_agent_id"), "{error}");
+    builder(&client()).with_session_store(durable()).with_agent_id("coordinator").build().await.unwrap();
 }

@@ -172,73 +172,11 @@ async fn many_runs_that_are_dropped_leave_nothing_behind() {
     }
 }
 
-/// A store whose commits take their time, so that something can happen in the middle of one.
 mod slow_commits {
     use std::time::Duration;
 
-    use hpd_agent::{
-        chat::BoxFuture,
-        id::{OwnerId, SessionId, ThreadKey},
-        store::{
-            Batch, CommitError, Committed, Fence, LeaseError, OutboxEntry, OutboxQuery, Position, Record, SessionStore,
-            StoreError, ThreadQuery, ThreadRecord, memory::MemorySessionStore,
-        },
-    };
-
     use super::*;
-
-    #[derive(Default)]
-    struct SlowStore(MemorySessionStore);
-
-    impl SessionStore for SlowStore {
-        fn is_durable(&self) -> bool {
-            false
-        }
-        fn commit(&self, batch: Batch) -> BoxFuture<'_, Result<Committed, CommitError>> {
-            // It happens at once; whoever asked learns of it later.
-            let committed = self.0.commit(batch);
-            Box::pin(async {
-                let committed = committed.await;
-                tokio::time::sleep(Duration::from_millis(10)).await;
-                committed
-            })
-        }
-        fn read(
-            &self,
-            thread: ThreadKey,
-            generation: Option<u64>,
-            from: u64,
-            limit: usize,
-        ) -> BoxFuture<'_, Result<Vec<Record>, StoreError>> {
-            self.0.read(thread, generation, from, limit)
-        }
-        fn threads(&self, query: ThreadQuery) -> BoxFuture<'_, Result<Vec<ThreadRecord>, StoreError>> {
-            self.0.threads(query)
-        }
-        fn outbox(&self, query: OutboxQuery) -> BoxFuture<'_, Result<Vec<OutboxEntry>, StoreError>> {
-            self.0.outbox(query)
-        }
-        fn acquire(
-            &self,
-            thread: ThreadKey,
-            owner: OwnerId,
-            ttl: Duration,
-        ) -> BoxFuture<'_, Result<Fence, LeaseError>> {
-            self.0.acquire(thread, owner, ttl)
-        }
-        fn renew(&self, fences: Vec<Fence>, ttl: Duration) -> BoxFuture<'_, Result<(), LeaseError>> {
-            self.0.renew(fences, ttl)
-        }
-        fn release(&self, fence: Fence) -> BoxFuture<'_, Result<(), LeaseError>> {
-            self.0.release(fence)
-        }
-        fn changed(&self, after: Position) -> BoxFuture<'_, Result<Position, StoreError>> {
-            self.0.changed(after)
-        }
-        fn delete_session(&self, session: SessionId) -> BoxFuture<'_, Result<(), StoreError>> {
-            self.0.delete_session(session)
-        }
-    }
+    use crate::support::TestStore;
 
     #[derive(Default)]
     struct Chatty;
@@ -261,7 +199,7 @@ mod slow_commits {
             Reply::text("later"),
         ]);
         let agent = builder(&script)
-            .with_session_store(Arc::new(SlowStore::default()))
+            .with_session_store(Arc::new(TestStore { delay: Duration::from_millis(10), ..TestStore::default() }))
             .with_tool_harness::<Chatty>()
             .build()
             .await

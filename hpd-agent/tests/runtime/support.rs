@@ -1,14 +1,18 @@
 //! What the tests share.
 
-use std::sync::Arc;
+use std::{sync::Arc, time::Duration};
 
 use hpd_agent::{
     agent::{AgentBuilder, RunResult},
+    chat::BoxFuture,
     event::{Event, ThreadHeader},
-    id::ThreadKey,
+    id::{OwnerId, SessionId, ThreadKey},
     message::{Message, ToolResult},
     prelude::*,
-    store::ThreadQuery,
+    store::{
+        Batch, CommitError, Committed, Fence, LeaseError, OutboxEntry, OutboxQuery, Position, Record, SessionStore,
+        StoreError, ThreadQuery, ThreadRecord, memory::MemorySessionStore,
+    },
     testing::{RequestChecker, ScriptedChatClient},
 };
 
@@ -83,4 +87,60 @@ pub(crate) async fn results(agent: &Agent, result: &RunResult) -> Vec<ToolResult
     let thread = agent.thread(result.session_id(), result.thread_id());
     let messages: Vec<Arc<Message>> = thread.messages().await.unwrap();
     messages.iter().flat_map(|message| message.results().cloned().collect::<Vec<_>>()).collect()
+}
+
+/// A store in memory whose commits take their time, so that something can happen in the middle of one, and which can call
+/// itself durable.
+#[derive(Default)]
+pub(crate) struct TestStore {
+    pub(crate) inner: MemorySessionStore,
+    pub(crate) delay: Duration,
+    pub(crate) durable: bool,
+}
+
+impl SessionStore for TestStore {
+    fn is_durable(&self) -> bool {
+        self.durable
+    }
+    fn commit(&self, batch: Batch) -> BoxFuture<'_, Result<Committed, CommitError>> {
+        // It happens at once; whoever asked learns of it later.
+        let committed = self.inner.commit(batch);
+        Box::pin(async move {
+            let committed = committed.await;
+            if !self.delay.is_zero() {
+                tokio::time::sleep(self.delay).await;
+            }
+            committed
+        })
+    }
+    fn read(
+        &self,
+        thread: ThreadKey,
+        generation: Option<u64>,
+        from: u64,
+        limit: usize,
+    ) -> BoxFuture<'_, Result<Vec<Record>, StoreError>> {
+        self.inner.read(thread, generation, from, limit)
+    }
+    fn threads(&self, query: ThreadQuery) -> BoxFuture<'_, Result<Vec<ThreadRecord>, StoreError>> {
+        self.inner.threads(query)
+    }
+    fn outbox(&self, query: OutboxQuery) -> BoxFuture<'_, Result<Vec<OutboxEntry>, StoreError>> {
+        self.inner.outbox(query)
+    }
+    fn acquire(&self, thread: ThreadKey, owner: OwnerId, ttl: Duration) -> BoxFuture<'_, Result<Fence, LeaseError>> {
+        self.inner.acquire(thread, owner, ttl)
+    }
+    fn renew(&self, fences: Vec<Fence>, ttl: Duration) -> BoxFuture<'_, Result<(), LeaseError>> {
+        self.inner.renew(fences, ttl)
+    }
+    fn release(&self, fence: Fence) -> BoxFuture<'_, Result<(), LeaseError>> {
+        self.inner.release(fence)
+    }
+    fn changed(&self, after: Position) -> BoxFuture<'_, Result<Position, StoreError>> {
+        self.inner.changed(after)
+    }
+    fn delete_session(&self, session: SessionId) -> BoxFuture<'_, Result<(), StoreError>> {
+        self.inner.delete_session(session)
+    }
 }

@@ -196,7 +196,7 @@ pub(crate) fn panic_message(panic: &(dyn std::any::Any + Send)) -> &str {
 
 /// The event by which a call has its result.
 pub(crate) fn result_event(call: &ToolCall, output: ToolOutput, metadata: ResultMetadata) -> EventBody {
-    let result = ToolResult { call_id: call.id, name: Arc::clone(&call.name), output, metadata };
+    let result = ToolResult::new(call.id, Arc::clone(&call.name), output).with_metadata(metadata);
     let message = Arc::new(Message::tool(MessageId::generate(), result));
     EventBody::ToolCallResult(ToolCallResult { message })
 }

@@ -16,7 +16,7 @@ use hpd_agent::{
     chat::{ChatClient, ChatDelta, ChatError, ChatRequest, Schema, ToolSet, ToolSpec},
     history::History,
     id::{CallId, MessageId, ToolName},
-    message::{Message, Part, Reasoning, ResultMetadata, Role, StopReason, ToolCall, ToolOutput, ToolResult, Usage},
+    message::{Message, Part, Reasoning, Role, StopReason, ToolCall, ToolOutput, ToolResult, Usage},
 };
 use serde_json::Value;
 
@@ -166,8 +166,6 @@ pub(crate) fn request(messages: impl IntoIterator<Item = Message>) -> ChatReques
 
 /// The message that answers a call.
 pub(crate) fn result(call_id: CallId, output: ToolOutput) -> Message {
-    // The fields of a result can't be set from outside by name, only read.
-    let json = serde_json::json!({"callId": call_id, "name": "get_weather", "output": output, "metadata": ResultMetadata::default()});
-    let result: ToolResult = serde_json::from_value(json).unwrap();
+    let result = ToolResult::new(call_id, "get_weather", output);
     Message::of(MessageId::generate(), Role::Tool, [Part::ToolResult(result)])
 }

@@ -6,7 +6,7 @@ use std::{sync::Arc, time::Duration};
 
 use hpd_agent::{
     chat::{
-        ChatClient, ChatErrorKind, ChatOptions, ChatRequest, ToolChoice,
+        ChatClient, ChatErrorKind, ChatOptions, ChatRequest, RetryPolicy, ToolChoice,
         genai::{GenaiChatClient, GenaiProvider},
     },
     id::ToolName,
@@ -28,7 +28,10 @@ fn start() -> Server {
 
 fn clients(server: &Server) -> Vec<GenaiChatClient> {
     let client = |provider, model: &str, path: &str| {
-        GenaiChatClient::new(provider, model).with_api_key("test").with_base_url(&server.url(path))
+        GenaiChatClient::new(provider, model)
+            .with_api_key("test")
+            .with_base_url(&server.url(path))
+            .with_retry_policy(RetryPolicy::never())
     };
     vec![
         client(GenaiProvider::OpenAi, "gpt-5", "/v1"),

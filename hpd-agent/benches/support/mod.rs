@@ -132,7 +132,7 @@ pub(crate) fn history(messages: usize) -> Vec<Arc<Event>> {
     let source = Arc::new(EventSource::outside(agent, "Coordinator"));
     let text = "a message of the history, as long as such messages are";
     let event = |n: usize| {
-        let message = if n % 2 == 0 { Message::user(text) } else { Message::assistant(text) };
+        let message = if n.is_multiple_of(2) { Message::user(text) } else { Message::assistant(text) };
         let body = EventBody::TurnStarted(TurnStarted::new(TurnId::generate(), Arc::new(message)));
         Arc::new(Event::new(Arc::clone(&source), body))
     };

@@ -3,9 +3,10 @@
 use std::{
     fmt::Write as _,
     sync::{
-        Arc,
-        atomic::{AtomicU32, AtomicUsize, Ordering::Relaxed},
+        Arc, Mutex, MutexGuard, PoisonError,
+        atomic::{AtomicBool, AtomicU32, AtomicUsize, Ordering::Relaxed},
     },
+    task::{Poll, Waker},
 };
 
 use futures_util::StreamExt as _;
@@ -13,7 +14,6 @@ use hpd_agent::{
     chat::{BoxFuture, ChatClient, ChatDelta, ChatError, ChatRequest, ChatStream, ClientInfo},
     message::{Role, StopReason},
 };
-use tokio::sync::Notify;
 
 /// Counts the requests of every child, which its input names by number.
 pub(crate) struct Held {
@@ -22,8 +22,9 @@ pub(crate) struct Held {
     text: Arc<str>,
     calls_of_child: Box<[AtomicU32]>,
     waiting: AtomicUsize,
-    open: std::sync::atomic::AtomicBool,
-    gate: Notify,
+    open: AtomicBool,
+    /// Has room for all from the beginning, so that it does not count as memory of the children.
+    wakers: Mutex<Vec<Waker>>,
     /// How many children a parent asks for in one message; `None`: one, whose number is the parent's input.
     per_message: Option<usize>,
 }
@@ -37,7 +38,7 @@ impl Held {
             calls_of_child: (0..children).map(|_| AtomicU32::new(0)).collect(),
             waiting: AtomicUsize::new(0),
             open: false.into(),
-            gate: Notify::new(),
+            wakers: Mutex::new(Vec::with_capacity(2 * children)),
             per_message,
         })
     }
@@ -50,7 +51,13 @@ impl Held {
     /// Answers all that wait, and from now on everybody at once.
     pub(crate) fn release(&self) {
         self.open.store(true, Relaxed);
-        self.gate.notify_waiters();
+        for waker in std::mem::take(&mut *self.wakers()) {
+            waker.wake();
+        }
+    }
+
+    fn wakers(&self) -> MutexGuard<'_, Vec<Waker>> {
+        self.wakers.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// How many children were asked exactly once.
@@ -106,9 +113,12 @@ impl ChatClient for Held {
         self.waiting.fetch_add(1, Relaxed);
         // The request is dropped here: what it holds is a real client's to keep or not.
         drop(request);
-        Box::pin(async move {
-            self.gate.notified().await;
-            Ok(self.answer())
-        })
+        Box::pin(std::future::poll_fn(|cx| {
+            if self.open.load(Relaxed) {
+                return Poll::Ready(Ok(self.answer()));
+            }
+            self.wakers().push(cx.waker().clone());
+            Poll::Pending
+        }))
     }
 }

@@ -7,7 +7,7 @@ use super::{
     inner::AgentInner,
 };
 use crate::{
-    chat::{ChatClient, ChatConfig, ChatProviderRegistry},
+    chat::{ChatClient, ChatConfig, ChatOptions, ChatProviderRegistry},
     declare::{AgentConfig, ErasedHarness, HarnessContext, HarnessRef, ToolHarness},
     id::{AgentId, slug},
     permission::Permissions,
@@ -255,6 +255,7 @@ fn compile(
     if !root_has_client && let Some(root) = definitions.first() {
         freezer.problems.push(BuildProblem::NoChatClient { agent: root.agent_id.to_string() });
     }
+    let no_options = Arc::<ChatOptions>::default();
     definitions
         .into_iter()
         .map(|definition| {
@@ -275,7 +276,7 @@ fn compile(
             });
             Blueprint {
                 system: config.system_prompt(),
-                options: config.chat().map(|chat| Arc::new(chat.options.clone())).unwrap_or_default(),
+                options: config.chat().map_or_else(|| Arc::clone(&no_options), |chat| Arc::new(chat.options.clone())),
                 client: client.map(Client),
                 tools,
                 agent_id,

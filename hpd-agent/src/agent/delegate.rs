@@ -22,33 +22,36 @@ use crate::{
     message::{Message, Part, Provenance, Role, ToolCall},
     permission::SessionMemory,
     session::ThreadState,
-    subagent::{SubAgentCall, completed, failed},
+    subagent::{completed, failed},
 };
 
 /// So many agents of a line are polled on one stack.
 const NESTED_IN_ONE_TASK: u32 = 8;
 
 impl Lane {
-    /// Runs a child, waits for its answer and records the result of `call`.
+    /// Runs a child as `invocation` says, waits for its answer and records the result of `call`.
     pub(crate) async fn delegate(
         self: &Arc<Self>,
         tool: &SubAgentTool,
         call: &ToolCall,
-        asked: SubAgentCall,
+        invocation: Arc<SubAgentInvocation>,
+        input: Arc<str>,
     ) -> Result<(), RunError> {
-        let invocation = Arc::new(tool.identity.invocation(call.id, &self.key, asked.context, asked.mode));
-        let (child, request) = self.begin_child(tool, &invocation, asked.input).await?;
+        let (child, request) = self.begin_child(tool, &invocation, input).await?;
         let running = child.drive_nested(request);
         let ended = if self.depth() % NESTED_IN_ONE_TASK == NESTED_IN_ONE_TASK - 1 {
             // A stack is finite, and the depth of a tree is the author's choice.
-            match tokio::spawn(running).await {
-                Ok(ended) => ended,
-                Err(error) => Ended::panicked(error),
-            }
+            tokio::spawn(running).await.unwrap_or_else(Ended::panicked)
         } else {
             running.await
         };
-        self.child_ended(call, &invocation, ended).await
+        let (body, result) = child_ended(call, invocation, ended);
+        let now = Timestamp::now();
+        let mut state = self.lock().await;
+        state.record(&self.source, now, body);
+        state.record(&self.source, now, result);
+        // The last result is committed with the next request.
+        if state.thread.open.is_some() { self.flush(&mut state).await } else { Ok(()) }
     }
 
     /// Makes the child's thread and commits its beginning together with the news of it in this thread.
@@ -58,24 +61,39 @@ impl Lane {
         invocation: &Arc<SubAgentInvocation>,
         input: Arc<str>,
     ) -> Result<(Arc<Self>, MessageId), RunError> {
-        let now = Timestamp::now();
         let mut state = self.lock().await;
+        let (child, request) = self.record_child(&mut state, tool, invocation, input)?;
+        let mut child_state = child.lock().await;
+        self.flush_both(&mut state, &child, &mut child_state).await?;
+        drop(child_state);
+        Ok((child, request))
+    }
+
+    /// Makes a child and records its beginning in both threads.
+    fn record_child(
+        self: &Arc<Self>,
+        state: &mut LaneState,
+        tool: &SubAgentTool,
+        invocation: &Arc<SubAgentInvocation>,
+        input: Arc<str>,
+    ) -> Result<(Arc<Self>, MessageId), RunError> {
+        let now = Timestamp::now();
         let (history, fork_point) = match invocation.context_policy {
             ResolvedContext::Fork => (state.thread.fork_history(), Some(state.thread.fork_point())),
             ResolvedContext::Fresh | ResolvedContext::Isolated => (History::new(), None),
         };
         let header = Arc::new(tool.identity.header(invocation, &self.key, fork_point, now));
         let child = Arc::new(self.child_lane(tool, invocation, ThreadState::new(Arc::clone(&header), history))?);
-
-        let mut child_state = child.lock().await;
-        child_state.record(&child.source, now, EventBody::ThreadCreated(header));
-        let message = Message::of(MessageId::generate(), Role::User, [Part::Text(input)]);
-        child.record_start(&mut child_state, now, Arc::new(message.with_provenance(Provenance::Delegation)))?;
-        let request = child.record_request(&mut child_state, now);
+        let request = {
+            let locked = child.state.try_lock();
+            let mut child_state = locked.map_err(|_| RunError::Internal { reason: "a new child is in use" })?;
+            child_state.record(&child.source, now, EventBody::ThreadCreated(header));
+            let message = Message::of(MessageId::generate(), Role::User, [Part::Text(input)]);
+            child.record_start(&mut child_state, now, Arc::new(message.with_provenance(Provenance::Delegation)))?;
+            child.record_request(&mut child_state, now)
+        };
         let started = SubAgentInvocationStarted { invocation: Arc::clone(invocation) };
         state.record(&self.source, now, EventBody::SubAgentInvocationStarted(started));
-        self.flush_both(&mut state, &child, &mut child_state).await?;
-        drop(child_state);
         Ok((child, request))
     }
 
@@ -129,46 +147,36 @@ impl Lane {
         let inherited = ChatOptions { tool_choice: ToolChoice::Auto, ..(*self.options).clone() };
         (client, Arc::new(inherited.overlaid_with(&child.options)))
     }
+}
 
-    async fn child_ended(
-        &self,
-        call: &ToolCall,
-        invocation: &Arc<SubAgentInvocation>,
-        ended: Ended,
-    ) -> Result<(), RunError> {
-        let invocation = Arc::clone(invocation);
-        let ((output, metadata), body) = match ended.outcome {
-            Ok(answer) => (
-                completed(&invocation, Arc::clone(&answer.text), &answer.stop),
-                EventBody::SubAgentInvocationCompleted(SubAgentInvocationCompleted {
+/// What is recorded of a child that has ended, and of the call that began it.
+fn child_ended(call: &ToolCall, invocation: Arc<SubAgentInvocation>, ended: Ended) -> (EventBody, EventBody) {
+    let ((output, metadata), body) = match ended.outcome {
+        Ok(answer) => (
+            completed(&invocation, Arc::clone(&answer.text), &answer.stop),
+            EventBody::SubAgentInvocationCompleted(SubAgentInvocationCompleted {
+                invocation,
+                summary: Some(answer.text),
+            }),
+        ),
+        Err(error) => {
+            let message = error.to_string();
+            let told = failed(&invocation, error.code(), &message, ended.last_text.as_deref());
+            let body = match error {
+                RunError::Cancelled => EventBody::SubAgentInvocationCancelled(SubAgentInvocationCancelled {
                     invocation,
-                    summary: Some(answer.text),
+                    reason: Some(message.into()),
                 }),
-            ),
-            Err(error) => {
-                let message = error.to_string();
-                let told = failed(&invocation, error.code(), &message, ended.last_text.as_deref());
-                let body = match error {
-                    RunError::Cancelled => EventBody::SubAgentInvocationCancelled(SubAgentInvocationCancelled {
-                        invocation,
-                        reason: Some(message.into()),
-                    }),
-                    error => EventBody::SubAgentInvocationFailed(SubAgentInvocationFailed {
-                        invocation,
-                        error_type: error.code().into(),
-                        message: message.into(),
-                    }),
-                };
-                (told, body)
-            }
-        };
-        let now = Timestamp::now();
-        let mut state = self.lock().await;
-        state.record(&self.source, now, body);
-        state.record(&self.source, now, result_event(call, output, metadata));
-        // The last result is committed with the next request.
-        if state.thread.open.is_some() { self.flush(&mut state).await } else { Ok(()) }
-    }
+                error => EventBody::SubAgentInvocationFailed(SubAgentInvocationFailed {
+                    invocation,
+                    error_type: error.code().into(),
+                    message: message.into(),
+                }),
+            };
+            (told, body)
+        }
+    };
+    (body, result_event(call, output, metadata))
 }
 
 fn denials_with(inherited: &Arc<[Arc<str>]>, memory: &SessionMemory) -> Arc<[Arc<str>]> {

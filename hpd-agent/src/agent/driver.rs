@@ -103,12 +103,11 @@ impl Lane {
 
     /// Runs the turn to its end. The first request is recorded already.
     pub(crate) async fn drive(self: Arc<Self>, first_request: MessageId) -> Ended {
-        let execution = self.source.execution;
-        if let Some(execution) = execution {
+        if let Some(execution) = self.source.execution {
             self.tree.began(&self.key, execution);
         }
         let outcome = self.turn(first_request).await;
-        if let Some(execution) = execution {
+        if let Some(execution) = self.source.execution {
             self.tree.ended(execution);
         }
         self.finish(outcome).await
@@ -139,7 +138,8 @@ impl Lane {
             };
             match step {
                 Step::CallModel => {}
-                Step::RunTools => self.run_tools().await?,
+                // On the heap: an agent without tools, as most children are, shall not be larger for them.
+                Step::RunTools => Box::pin(self.run_tools()).await?,
                 Step::Finish(Finish::Answered(stop)) => return Ok(stop),
                 Step::Finish(Finish::IterationLimit(limit)) => {
                     let agent = self.source.agent.agent_name.to_string();

@@ -1,6 +1,11 @@
 //! Freezing: every declaration of a tree of harnesses is evaluated once, checked, and turned into tools.
 
-use std::{any::TypeId, collections::HashMap, fmt, sync::Arc};
+use std::{
+    any::TypeId,
+    collections::HashMap,
+    fmt,
+    sync::{Arc, OnceLock},
+};
 
 use super::{
     BuildProblem,
@@ -11,8 +16,8 @@ use crate::{
     compaction::ForkCompaction,
     declare::{
         AgentConfig, AgentInvocationModePolicy, CapabilityInfo, CapabilityKind, ErasedHarness, FunctionInfo,
-        HarnessContext, HarnessRef, Metadata, SubAgent, SubAgentInfo, SubAgentLifecycle, SubAgentRunConfig,
-        SubAgentSource,
+        HarnessContext, HarnessRef, Metadata, SubAgent, SubAgentContextPolicy, SubAgentInfo, SubAgentLifecycle,
+        SubAgentRunConfig, SubAgentSource,
     },
     error::IdError,
     event::RESERVED_METADATA,
@@ -69,6 +74,19 @@ impl fmt::Debug for Place {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         fmt::Display::fmt(self, f)
     }
+}
+
+/// The schema of subagent tools with these policies, of which there are four: shared by all agents of the process.
+fn shared_schema(mode: AgentInvocationModePolicy, context: SubAgentContextPolicy) -> Schema {
+    static SCHEMAS: [OnceLock<Schema>; 4] = [const { OnceLock::new() }; 4];
+    let [fixed, chosen_context, chosen_mode, chosen_both] = &SCHEMAS;
+    let kept = match (mode.is_model_choice(), context.is_model_choice()) {
+        (false, false) => fixed,
+        (false, true) => chosen_context,
+        (true, false) => chosen_mode,
+        (true, true) => chosen_both,
+    };
+    kept.get_or_init(|| Schema::from_static(subagent_schema(mode, context))).clone()
 }
 
 /// Freezes a tree of harnesses, each type once.
@@ -252,8 +270,7 @@ impl Freezer {
             availability,
             child,
         });
-        let schema = Schema::from_static(subagent_schema(mode, context));
-        Some(Tool { spec: ToolSpec::new(tool_name, description?, schema), kind })
+        Some(Tool { spec: ToolSpec::new(tool_name, description?, shared_schema(mode, context)), kind })
     }
 
     fn supported_source(&mut self, at: &Place, source: SubAgentSource) -> Option<AgentConfig> {

@@ -5,6 +5,7 @@
 use std::sync::{Arc, OnceLock};
 
 use serde_json::{Map, Value};
+use smallvec::SmallVec;
 use tokio::sync::{Mutex, MutexGuard};
 
 use super::{
@@ -17,11 +18,11 @@ use crate::{
     chat::{BoxFuture, ChatOptions},
     declare::{AgentRunConfig, EmitError, FunctionHost, sentence},
     event::{CustomEvent, Event, EventBody, EventEnvelope, EventSource},
-    id::{CallId, ThreadKey, Timestamp},
+    id::{CallId, CommitId, ThreadKey, Timestamp},
     message::ModelSelection,
     permission::SessionMemory,
     session::ThreadState,
-    store::{Append, Batch, CommitError, Expected},
+    store::{Append, Batch, CommitError, Expected, StoreError},
 };
 
 /// How often a batch whose outcome is unknown is submitted again.
@@ -52,7 +53,7 @@ pub(crate) struct Lane {
 pub(crate) struct LaneState {
     pub(crate) thread: ThreadState,
     /// Recorded, but not committed yet.
-    pending: Vec<Arc<Event>>,
+    pending: SmallVec<[Arc<Event>; 4]>,
     /// Creates the thread with the first commit.
     create: bool,
 }
@@ -60,7 +61,7 @@ pub(crate) struct LaneState {
 impl LaneState {
     /// A thread that is in the store, or one that the first commit creates.
     pub(crate) fn new(thread: ThreadState, create: bool) -> Self {
-        Self { thread, pending: Vec::with_capacity(4), create }
+        Self { thread, pending: SmallVec::new(), create }
     }
 
     /// Records that something happened. It counts from now on and is committed with the next flush.
@@ -75,7 +76,7 @@ impl LaneState {
         if self.pending.is_empty() && !self.create {
             return None;
         }
-        let events = self.pending.clone();
+        let events = self.pending.to_vec();
         let expected = self.thread.len - events.len() as u64;
         Some(Append {
             create: self.create.then(|| Arc::clone(&self.thread.header)),
@@ -113,12 +114,14 @@ impl Lane {
 
     /// Commits what has been recorded.
     pub(crate) async fn flush(&self, state: &mut LaneState) -> Result<(), RunError> {
-        self.flush_with(state, None).await
+        self.submit(|| both(state.append(), None)).await?;
+        state.committed(&self.tree);
+        Ok(())
     }
 
-    /// Commits what has been recorded here, and in the same batch the beginning of a child or another thread's events.
-    pub(crate) async fn flush_with(&self, state: &mut LaneState, other: Option<Append>) -> Result<(), RunError> {
-        self.submit(|| both(state.append(), other.clone())).await?;
+    /// Commits what has been recorded here, and in the same batch another thread's events.
+    pub(crate) async fn flush_with(&self, state: &mut LaneState, other: Append) -> Result<(), RunError> {
+        self.submit(|| both(state.append(), Some(other.clone()))).await?;
         state.committed(&self.tree);
         Ok(())
     }
@@ -138,19 +141,34 @@ impl Lane {
 
     /// Commits what `appends` makes; makes it again if the outcome is unknown.
     async fn submit(&self, appends: impl Fn() -> Vec<Append>) -> Result<(), CommitError> {
-        let mut batch = Batch::new(appends());
-        if batch.appends.is_empty() {
-            return Ok(());
-        }
-        let id = batch.id;
-        for _ in 0..RESUBMISSIONS {
-            match self.agent.store.commit(batch).await {
-                Err(CommitError::Unknown(error)) => tracing::warn!(%error, "submitting a commit again"),
-                other => return other.map(|_| ()),
+        let (id, committing) = {
+            let batch = Batch::new(appends());
+            if batch.appends.is_empty() {
+                return Ok(());
             }
-            batch = Batch { id, ..Batch::new(appends()) };
+            (batch.id, self.agent.store.commit(batch))
+        };
+        match committing.await {
+            // Rare: it shall not make every waiting child larger.
+            Err(CommitError::Unknown(error)) => Box::pin(self.submit_again(id, error, appends)).await,
+            other => other.map(|_| ()),
         }
-        self.agent.store.commit(batch).await.map(|_| ())
+    }
+
+    async fn submit_again(
+        &self,
+        id: CommitId,
+        mut error: StoreError,
+        appends: impl Fn() -> Vec<Append>,
+    ) -> Result<(), CommitError> {
+        for _ in 0..RESUBMISSIONS {
+            tracing::warn!(%error, "submitting a commit again");
+            error = match self.agent.store.commit(Batch { id, ..Batch::new(appends()) }).await {
+                Err(CommitError::Unknown(error)) => error,
+                other => return other.map(|_| ()),
+            };
+        }
+        Err(CommitError::Unknown(error))
     }
 
     /// Shows something that is not journaled. `make` runs only if somebody listens.

@@ -10,11 +10,12 @@ use super::{
     lane::{Lane, LaneState},
 };
 use crate::{
-    chat::{ChatDelta, ChatError, ChatErrorKind, ChatRequest},
+    chat::{BoxFuture, ChatDelta, ChatError, ChatErrorKind, ChatRequest, ChatStream},
     event::{
         CallType, ErrorInfo, EventBody, ModelRequest, ModelRequestFailed, ModelResponse, TextDelta, ToolCallArgs,
         ToolCallEnd, ToolCallStart,
     },
+    history::History,
     id::{CallId, MessageId, Timestamp},
     message::{Message, Part, Reasoning, Role, StopReason, ToolCall, Usage},
 };
@@ -58,7 +59,8 @@ impl Text {
 /// where it stood.
 #[derive(Debug, Default)]
 struct Answer {
-    parts: SmallVec<[Arriving; 2]>,
+    /// Nearly every answer is one text or one call.
+    parts: SmallVec<[Arriving; 1]>,
     calls: u32,
     usage: Usage,
     stop: Option<StopReason>,
@@ -176,6 +178,18 @@ impl Answer {
     }
 }
 
+/// What is recorded of an answer, and whether there is one.
+type Heard = (EventBody, Result<(), RunError>);
+
+/// A request that has been made, and whose answer has not begun.
+type Starting<'a> = BoxFuture<'a, Result<ChatStream, ChatError>>;
+
+fn failure(id: MessageId, error: RunError, partial_text: Option<Arc<str>>) -> Heard {
+    let info = Arc::new(ErrorInfo { code: error.code().into(), message: error.to_string().into() });
+    let failed = ModelRequestFailed { message_id: id, error: info, partial_text };
+    (EventBody::ModelRequestFailed(failed), Err(error))
+}
+
 impl Lane {
     /// Records that the model is about to be asked. Returns the id that its answer will have.
     pub(crate) fn record_request(&self, state: &mut LaneState, now: Timestamp) -> MessageId {
@@ -188,24 +202,44 @@ impl Lane {
 
     /// Asks the model and records its answer. The request `id` is recorded already.
     pub(crate) async fn ask_model(&self, id: MessageId) -> Result<(), RunError> {
-        let request = {
+        let history = {
             let mut state = self.lock().await;
             self.flush(&mut state).await?;
-            let blueprint = self.blueprint()?;
-            ChatRequest {
-                system: self.system(blueprint),
-                history: state.thread.history.clone(),
-                tools: blueprint.tools.visible(self.depth(), self.ceiling),
-                options: Arc::clone(&self.options),
-            }
+            state.thread.history.clone()
         };
+        let starting = self.start(history)?;
+        let (body, result) = match starting {
+            Some(starting) => self.hear(starting, id).await,
+            None => failure(id, RunError::Cancelled, None),
+        };
+        let now = Timestamp::now();
+        self.lock().await.record(&self.source, now, body);
+        result
+    }
+
+    /// Sends the request; a run that is cancelled asks nobody.
+    fn start(&self, history: History) -> Result<Option<Starting<'_>>, RunError> {
+        if self.tree.cancellation.is_cancelled() {
+            return Ok(None);
+        }
+        let blueprint = self.blueprint()?;
+        Ok(Some(self.client.0.stream(ChatRequest {
+            system: self.system(blueprint),
+            history,
+            tools: blueprint.tools.visible(self.depth(), self.ceiling),
+            options: Arc::clone(&self.options),
+        })))
+    }
+
+    /// Hears an answer to its end.
+    async fn hear(&self, starting: Starting<'_>, id: MessageId) -> Heard {
         let mut answer = Answer::default();
         let outcome = tokio::select! {
             biased;
+            // First: an answer that is complete already costs no registration with the cancellation.
+            outcome = self.receive(starting, id, &mut answer) => outcome.map_err(|source| self.chat_error(source)),
             () = self.tree.cancellation.wait() => Err(RunError::Cancelled),
-            outcome = self.receive(request, id, &mut answer) => outcome.map_err(|source| self.chat_error(source)),
         };
-        let now = Timestamp::now();
         match outcome {
             Ok(()) => {
                 for position in 0..answer.calls {
@@ -214,18 +248,9 @@ impl Lane {
                 let (message, usage, stop_reason) = answer.message(id);
                 self.tree.add_usage(&self.source.agent, usage);
                 let response = ModelResponse { message: Arc::new(message), stop_reason, usage };
-                self.lock().await.record(&self.source, now, EventBody::ModelResponse(response));
-                Ok(())
+                (EventBody::ModelResponse(response), Ok(()))
             }
-            Err(error) => {
-                let failed = ModelRequestFailed {
-                    message_id: id,
-                    error: Arc::new(ErrorInfo { code: error.code().into(), message: error.to_string().into() }),
-                    partial_text: answer.partial_text(),
-                };
-                self.lock().await.record(&self.source, now, EventBody::ModelRequestFailed(failed));
-                Err(error)
-            }
+            Err(error) => failure(id, error, answer.partial_text()),
         }
     }
 
@@ -233,9 +258,9 @@ impl Lane {
         RunError::Chat { agent: self.source.agent.agent_name.to_string(), source }
     }
 
-    async fn receive(&self, request: ChatRequest, id: MessageId, answer: &mut Answer) -> Result<(), ChatError> {
+    async fn receive(&self, starting: Starting<'_>, id: MessageId, answer: &mut Answer) -> Result<(), ChatError> {
         let client = &self.client.0;
-        let mut stream = client.stream(request).await?;
+        let mut stream = starting.await?;
         while let Some(delta) = stream.next().await {
             answer.take(self, id, delta?).map_err(|what| {
                 ChatError::new(client.info(), ChatErrorKind::Protocol, what).with_model(&*self.selection.model)

@@ -207,7 +207,7 @@ impl Lane {
         let key = session_thread(&self.key);
         let existing = Append::new(key.clone(), Expected::Any, vec![Arc::clone(&event)]);
         if self.memory.is_stored() {
-            self.flush_with(state, Some(existing)).await?;
+            self.flush_with(state, existing).await?;
         } else {
             let agent = self.source.agent.agent_id.clone();
             let header = ThreadHeader {
@@ -215,9 +215,9 @@ impl Lane {
                 visibility: Visibility::Hidden,
                 ..ThreadHeader::conversation(key, agent)
             };
-            match self.flush_with(state, Some(Append::create(Arc::new(header), vec![event]))).await {
+            match self.flush_with(state, Append::create(Arc::new(header), vec![event])).await {
                 // Another process of the same session was faster.
-                Err(RunError::Commit(CommitError::Exists { .. })) => self.flush_with(state, Some(existing)).await?,
+                Err(RunError::Commit(CommitError::Exists { .. })) => self.flush_with(state, existing).await?,
                 other => other?,
             }
             self.memory.set_stored();

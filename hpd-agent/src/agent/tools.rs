@@ -29,10 +29,13 @@ pub(crate) const CANCELLED: &str = "The run was cancelled before this call had a
 impl Lane {
     /// Answers all open calls of the last message. Results are committed as they come.
     pub(crate) async fn run_tools(self: &Arc<Self>) -> Result<(), RunError> {
-        let open: SmallVec<[ToolCall; 1]> = {
+        let (message, answered) = {
             let state = self.lock().await;
-            state.thread.open.iter().flat_map(|open| open.unanswered()).cloned().collect()
+            let Some(open) = &state.thread.open else { return Ok(()) };
+            (Arc::clone(&open.message), open.answered())
         };
+        let open = message.calls().zip(answered).filter(|(_, answered)| !answered).map(|(call, _)| call);
+        let open: SmallVec<[&ToolCall; 2]> = open.collect();
         let turn = Mutex::new(());
         if let [only] = open.as_slice() {
             return self.answer(only, &turn).await;
@@ -40,12 +43,12 @@ impl Lane {
         Box::pin(self.run_pool(&open, &turn)).await
     }
 
-    async fn run_pool(self: &Arc<Self>, open: &[ToolCall], turn: &Mutex<()>) -> Result<(), RunError> {
+    async fn run_pool(self: &Arc<Self>, open: &[&ToolCall], turn: &Mutex<()>) -> Result<(), RunError> {
         let blueprint = self.blueprint()?;
         let limit = usize::try_from(blueprint.config.max_parallel_tool_calls()).unwrap_or(usize::MAX).max(1);
         let mut running = FuturesUnordered::new();
         let mut result = Ok(());
-        for call in open {
+        for &call in open {
             let exclusive = blueprint
                 .tools
                 .get(&call.name)
@@ -105,10 +108,10 @@ impl Lane {
                         return Ok(error.err().map(ToolOutput::from));
                     }
                 }
-                match self.permit(tool, call, turn).await? {
-                    Permit::Refused(output) => Ok(Some(output)),
-                    Permit::Granted => self.call_function(tool, function, call).await.map(Some),
+                if let Permit::Refused(output) = self.permit(tool, call, turn).await? {
+                    return Ok(Some(output));
                 }
+                self.call_function(tool, function, call).await.map(Some)
             }
             ToolKind::SubAgent(sub_agent) => {
                 let name = tool.name().as_str();
@@ -119,10 +122,12 @@ impl Lane {
                     Ok(asked) => asked,
                     Err(refusal) => return Ok(Some(refusal.into_output(name, &self.key))),
                 };
-                match self.permit(tool, call, turn).await? {
-                    Permit::Refused(output) => Ok(Some(output)),
-                    Permit::Granted => self.delegate(sub_agent, call, asked).await.map(|()| None),
+                if let Permit::Refused(output) = self.permit(tool, call, turn).await? {
+                    return Ok(Some(output));
                 }
+                let SubAgentCall { input, context, mode } = asked;
+                let invocation = sub_agent.identity.invocation(call.id, &self.key, context, mode);
+                self.delegate(sub_agent, call, Arc::new(invocation), input).await.map(|()| None)
             }
         }
     }

@@ -2,6 +2,8 @@
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use smallvec::SmallVec;
+
 use crate::{
     declare::Cancellation,
     event::{AgentScope, EventHub},
@@ -37,7 +39,7 @@ pub(crate) struct Tree {
 struct Shared {
     /// Few agents make up a tree: a scan beats a map.
     usage: Vec<AgentUsage>,
-    executions: Vec<(ThreadKey, ExecutionId)>,
+    executions: SmallVec<[(ThreadKey, ExecutionId); 2]>,
 }
 
 impl Tree {
@@ -54,12 +56,17 @@ impl Tree {
                 entry.usage += usage;
                 entry.model_calls += 1;
             }
-            None => shared.usage.push(AgentUsage {
-                agent_name: Arc::clone(&agent.agent_name),
-                agent_id: agent.agent_id.clone(),
-                model_calls: 1,
-                usage,
-            }),
+            None => {
+                if shared.usage.is_empty() {
+                    shared.usage.reserve_exact(2);
+                }
+                shared.usage.push(AgentUsage {
+                    agent_name: Arc::clone(&agent.agent_name),
+                    agent_id: agent.agent_id.clone(),
+                    model_calls: 1,
+                    usage,
+                });
+            }
         }
     }
 
@@ -73,7 +80,11 @@ impl Tree {
     }
 
     pub(crate) fn ended(&self, execution: ExecutionId) {
-        self.lock().executions.retain(|(_, id)| *id != execution);
+        let executions = &mut self.lock().executions;
+        // What began last ends first, mostly.
+        if let Some(at) = executions.iter().rposition(|(_, id)| *id == execution) {
+            executions.swap_remove(at);
+        }
     }
 
     /// The execution that works on a thread, if one does.

@@ -64,6 +64,11 @@ impl OpenStep {
         self.message.calls().zip(&self.results).filter(|(_, result)| result.is_none()).map(|(call, _)| call)
     }
 
+    /// Whether each call has its result, in order.
+    pub(crate) fn answered(&self) -> SmallVec<[bool; 8]> {
+        self.results.iter().map(Option::is_some).collect()
+    }
+
     /// What a child that is forked at this message sees: all before it, and its text without any of its calls.
     fn fork_history(&self) -> &History {
         self.fork.get_or_init(|| {

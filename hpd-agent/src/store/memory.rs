@@ -3,6 +3,7 @@
 use std::{
     collections::{BTreeMap, HashMap, VecDeque},
     future::ready,
+    hash::{BuildHasherDefault, Hasher},
     sync::{Arc, Mutex, MutexGuard, PoisonError},
     time::Duration,
 };
@@ -78,8 +79,28 @@ struct Lease {
 /// The last commits by id.
 #[derive(Debug, Default)]
 struct Commits {
-    positions: HashMap<CommitId, u64>,
+    positions: HashMap<CommitId, u64, BuildHasherDefault<AsItIs>>,
     order: VecDeque<CommitId>,
+}
+
+/// Commit ids are random: half of one is as good as a hash of it.
+#[derive(Debug, Default)]
+struct AsItIs(u64);
+
+impl Hasher for AsItIs {
+    fn finish(&self) -> u64 {
+        self.0
+    }
+
+    fn write_u128(&mut self, id: u128) {
+        self.0 = (id as u64) ^ ((id >> 64) as u64);
+    }
+
+    fn write(&mut self, bytes: &[u8]) {
+        for byte in bytes {
+            self.0 = self.0.rotate_left(8) ^ u64::from(*byte);
+        }
+    }
 }
 
 impl Commits {
@@ -122,7 +143,7 @@ impl Sessions {
                 return Err(invalid(format!("a {} event is not journaled", event.type_name())));
             }
             if let Some(fence) = &append.fence {
-                let held = self.leases.get(&append.thread).is_some_and(|lease| lease.fence == *fence);
+                let held = self.leases.get(&append.thread).is_some_and(|lease| lease.fence == **fence);
                 if !held {
                     return Err(CommitError::Fenced { thread: append.thread.clone() });
                 }

@@ -33,7 +33,7 @@ pub struct Append {
     /// What the thread must look like.
     pub expected: Expected,
     /// The lease under which the owner writes; checked if present.
-    pub fence: Option<Fence>,
+    pub fence: Option<Box<Fence>>,
     /// Creates the thread. It is an error if it exists.
     pub create: Option<Arc<ThreadHeader>>,
     /// Begins a new generation before the events are appended: reads see the new one, the old one stays for forks and
@@ -59,7 +59,7 @@ impl Append {
     /// The same under a lease.
     #[must_use]
     pub fn with_fence(mut self, fence: Fence) -> Self {
-        self.fence = Some(fence);
+        self.fence = Some(Box::new(fence));
         self
     }
 

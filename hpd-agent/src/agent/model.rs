@@ -265,6 +265,8 @@ impl Lane {
             answer.take(self, id, delta?).map_err(|what| {
                 ChatError::new(client.info(), ChatErrorKind::Protocol, what).with_model(&*self.selection.model)
             })?;
+            // A stream that is never at a loss for the next piece must not keep others, or a cancellation, waiting.
+            tokio::task::coop::consume_budget().await;
         }
         if answer.stop.is_none() {
             let what = "the stream ended before the answer was complete";

@@ -77,6 +77,34 @@ async fn dropping_a_run_cancels_it_and_detaching_it_does_not() {
     assert_eq!(finished.outcome, ExecutionOutcome::Succeeded);
 }
 
+/// A model that talks without end and without a pause.
+struct Endless(hpd_agent::chat::ClientInfo);
+
+impl hpd_agent::chat::ChatClient for Endless {
+    fn info(&self) -> &hpd_agent::chat::ClientInfo {
+        &self.0
+    }
+
+    fn stream(
+        &self,
+        _: hpd_agent::chat::ChatRequest,
+    ) -> hpd_agent::chat::BoxFuture<'_, Result<hpd_agent::chat::ChatStream, hpd_agent::chat::ChatError>> {
+        let deltas = std::iter::repeat_with(|| hpd_agent::chat::ChatDelta::Text("x".into()));
+        Box::pin(std::future::ready(Ok(hpd_agent::chat::ChatStream::from_deltas(deltas))))
+    }
+}
+
+#[tokio::test]
+async fn a_model_that_never_pauses_can_be_cancelled() {
+    let client = Endless(hpd_agent::chat::ClientInfo::new("test", "endless"));
+    let agent = Agent::builder().with_chat_client(client).build().await.unwrap();
+    let mut run = agent.run("go");
+    run.start();
+    tokio::task::yield_now().await;
+    run.cancel();
+    assert_eq!(run.await.unwrap_err().code(), "cancelled");
+}
+
 #[derive(Clone, Default)]
 struct Slow(Arc<AtomicUsize>);
 

@@ -9,6 +9,8 @@ mod builder;
 mod delegate;
 mod driver;
 mod error;
+mod events;
+mod execute;
 mod freeze;
 mod inner;
 mod lane;
@@ -25,7 +27,8 @@ pub use self::{
     build_error::{BuildError, BuildProblem},
     builder::AgentBuilder,
     error::RunError,
-    run::{EventStream, Run, RunFuture, RunHandle, RunResult},
+    events::EventStream,
+    run::{Run, RunFuture, RunHandle, RunResult},
     tree::AgentUsage,
 };
 use crate::{

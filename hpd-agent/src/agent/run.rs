@@ -1,5 +1,4 @@
 use std::{
-    collections::VecDeque,
     future::IntoFuture,
     pin::Pin,
     sync::Arc,
@@ -7,29 +6,19 @@ use std::{
 };
 
 use futures_core::Stream;
-use tokio::{sync::Mutex, task::JoinHandle};
+use tokio::task::JoinHandle;
 
 use super::{
-    Agent, AgentUsage, RunError,
-    driver::Ended,
-    inner::Kept,
-    lane::{Lane, LaneState},
-    permit::load_memory,
+    Agent, AgentUsage, EventStream, RunError,
+    execute::{Order, execute},
     tree::Tree,
 };
 use crate::{
-    chat::BoxFuture,
     declare::AgentRunConfig,
-    event::{
-        AgentScope, Delivery, Event, EventBody, EventEnvelope, EventSource, EventsMissed, Gap, Subscription,
-        ThreadHeader,
-    },
-    history::History,
-    id::{MessageId, RequestId, SessionId, ThreadId, ThreadKey, Timestamp},
+    event::EventEnvelope,
+    id::{RequestId, SessionId, ThreadId, ThreadKey},
     message::{Message, StopReason, Usage},
-    permission::{PermissionDecision, PermissionRequests, RespondOutcome, SessionMemory},
-    session::{SessionError, ThreadState, load},
-    store::{CommitError, SessionStore},
+    permission::{PermissionDecision, PermissionRequests, RespondOutcome},
 };
 
 /// How many events may wait for a subscriber before it has to read the journal.
@@ -70,23 +59,14 @@ enum RunState {
     Taken,
 }
 
-/// What a run is to do.
-struct Order {
-    key: ThreadKey,
-    /// The thread is known to be new.
-    new: bool,
-    input: Arc<Message>,
-    config: Option<Arc<AgentRunConfig>>,
-}
-
 /// What a run came to.
 #[derive(Debug, Clone)]
 pub struct RunResult {
-    thread: ThreadKey,
-    text: Arc<str>,
-    stop: StopReason,
-    message: Option<Arc<Message>>,
-    usage: Vec<AgentUsage>,
+    pub(super) thread: ThreadKey,
+    pub(super) text: Arc<str>,
+    pub(super) stop: StopReason,
+    pub(super) message: Option<Arc<Message>>,
+    pub(super) usage: Vec<AgentUsage>,
 }
 
 impl RunResult {
@@ -318,227 +298,5 @@ impl RunHandle {
     #[must_use]
     pub fn usage_by_agent(&self) -> Vec<AgentUsage> {
         self.tree.usage()
-    }
-}
-
-/// The events of a run and all its descendants.
-///
-/// A subscriber that is too slow reads the durable events that it missed from the journal, and is told by an
-/// `EVENTS_MISSED` event how many live ones are gone.
-pub struct EventStream {
-    subscription: Subscription,
-    store: Arc<dyn SessionStore>,
-    /// Events that were read from the journal.
-    caught_up: VecDeque<EventEnvelope>,
-    reading: Option<BoxFuture<'static, VecDeque<EventEnvelope>>>,
-    last: Option<(ThreadKey, Arc<EventSource>)>,
-}
-
-impl EventStream {
-    fn new(subscription: Subscription, store: Arc<dyn SessionStore>) -> Self {
-        Self { subscription, store, caught_up: VecDeque::new(), reading: None, last: None }
-    }
-
-    /// The next event; `None` when the run is over.
-    pub async fn next(&mut self) -> Option<EventEnvelope> {
-        std::future::poll_fn(|cx| Pin::new(&mut *self).poll_next(cx)).await
-    }
-}
-
-impl std::fmt::Debug for EventStream {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("EventStream").finish_non_exhaustive()
-    }
-}
-
-impl Stream for EventStream {
-    type Item = EventEnvelope;
-
-    fn poll_next(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<EventEnvelope>> {
-        loop {
-            if let Some(reading) = &mut self.reading {
-                let events = ready!(reading.as_mut().poll(cx));
-                self.reading = None;
-                self.caught_up = events;
-            }
-            if let Some(envelope) = self.caught_up.pop_front() {
-                return Poll::Ready(Some(envelope));
-            }
-            match ready!(self.subscription.poll_next(cx)) {
-                None => return Poll::Ready(None),
-                Some(Delivery::Event(envelope)) => {
-                    self.last = Some((envelope.thread.clone(), Arc::clone(envelope.event.source())));
-                    return Poll::Ready(Some(envelope));
-                }
-                Some(Delivery::Missed(gap)) => {
-                    self.reading = Some(Box::pin(catch_up(Arc::clone(&self.store), gap, self.last.clone())));
-                }
-            }
-        }
-    }
-}
-
-/// Reads what a subscriber missed, in the order in which it was committed.
-async fn catch_up(
-    store: Arc<dyn SessionStore>,
-    gap: Gap,
-    last: Option<(ThreadKey, Arc<EventSource>)>,
-) -> VecDeque<EventEnvelope> {
-    let mut found = Vec::new();
-    for ((thread, generation), (first, last)) in gap.durable {
-        let limit = usize::try_from(last - first + 1).unwrap_or(usize::MAX);
-        match store.read(thread.clone(), Some(generation), first, limit).await {
-            Ok(records) => found.extend(records.into_iter().map(|record| {
-                let envelope = EventEnvelope::journaled(thread.clone(), generation, record.sequence, record.event);
-                (record.position, envelope)
-            })),
-            Err(error) => tracing::warn!(%error, %thread, "events that a subscriber missed could not be read"),
-        }
-    }
-    found.sort_by_key(|(position, _)| *position);
-    let mut events: VecDeque<_> = found.into_iter().map(|(_, envelope)| envelope).collect();
-    if gap.live > 0
-        && let Some((thread, source)) = last
-    {
-        let body = EventBody::EventsMissed(EventsMissed { count: gap.live });
-        events.push_back(EventEnvelope::live(thread, 1, Arc::new(Event::new(source, body))));
-    }
-    events
-}
-
-/// The task of a root run.
-async fn execute(agent: Agent, tree: Arc<Tree>, order: Box<Order>) -> Result<RunResult, RunError> {
-    let key = order.key.clone();
-    // Whatever happens, nobody waits for this tree afterwards, and the thread is free.
-    let mut claim = Claim { agent: &agent, tree: &tree, key: &key, kept: None, claimed: false };
-    let result = claim.run(order).await;
-    drop(claim);
-    result
-}
-
-struct Claim<'a> {
-    agent: &'a Agent,
-    tree: &'a Arc<Tree>,
-    key: &'a ThreadKey,
-    kept: Option<Box<Kept>>,
-    claimed: bool,
-}
-
-impl Drop for Claim<'_> {
-    fn drop(&mut self) {
-        if self.claimed {
-            self.agent.inner().release(self.key, self.kept.take());
-        }
-        self.tree.close();
-    }
-}
-
-impl Claim<'_> {
-    async fn run(&mut self, order: Box<Order>) -> Result<RunResult, RunError> {
-        let inner = self.agent.inner();
-        let kept = inner.claim(self.key, self.tree)?;
-        self.claimed = true;
-        let (lane, request) = match kept {
-            Some(kept) => match self.begin(kept.state, kept.memory, false, &order).await {
-                // Another process has continued the thread: what was kept is old.
-                Err(RunError::Commit(CommitError::Conflict { .. })) => self.begin_from_store(&order).await?,
-                begun => begun?,
-            },
-            None if order.new => self.begin(self.new_thread()?, Arc::default(), true, &order).await?,
-            None => self.begin_from_store(&order).await?,
-        };
-        let Ended { outcome, .. } = Arc::clone(&lane).drive(request).await;
-        let fatal = outcome.as_ref().is_err_and(RunError::is_fatal);
-        let answer = outcome.map(|answer| RunResult {
-            thread: self.key.clone(),
-            text: answer.text,
-            stop: answer.stop,
-            message: answer.message,
-            usage: self.tree.usage(),
-        });
-        // What could not be committed is not kept: the next run reads the journal.
-        if !fatal && let Some(lane) = Arc::into_inner(lane) {
-            let thread = lane.state.into_inner().thread;
-            self.kept = Some(Box::new(Kept { state: thread, memory: lane.memory }));
-        }
-        answer
-    }
-
-    /// Commits the beginning of the run on a thread in this state, up to the first request.
-    async fn begin(
-        &self,
-        thread: ThreadState,
-        memory: Arc<SessionMemory>,
-        create: bool,
-        order: &Order,
-    ) -> Result<(Arc<Lane>, MessageId), RunError> {
-        let lane = Arc::new(self.lane(thread, memory, create, order.config.clone())?);
-        let now = Timestamp::now();
-        let mut state = lane.lock().await;
-        if create {
-            let header = Arc::clone(&state.thread.header);
-            state.record(&lane.source, now, EventBody::ThreadCreated(header));
-        }
-        lane.record_start(&mut state, now, Arc::clone(&order.input))?;
-        let request = lane.record_request(&mut state, now);
-        lane.flush(&mut state).await?;
-        drop(state);
-        Ok((lane, request))
-    }
-
-    async fn begin_from_store(&self, order: &Order) -> Result<(Arc<Lane>, MessageId), RunError> {
-        let (thread, memory, create) = self.open_thread().await?;
-        self.begin(thread, memory, create, order).await
-    }
-
-    fn new_thread(&self) -> Result<ThreadState, RunError> {
-        let agent_id = self.agent.root()?.agent_id.clone();
-        let header = ThreadHeader::conversation(self.key.clone(), agent_id);
-        Ok(ThreadState::new(Arc::new(header), History::new()))
-    }
-
-    async fn open_thread(&self) -> Result<(ThreadState, Arc<SessionMemory>, bool), RunError> {
-        let store = &*self.agent.inner().store;
-        let memory = Arc::new(load_memory(store, self.key).await?);
-        match load(store, self.key).await {
-            Ok(thread) => Ok((thread, memory, false)),
-            Err(SessionError::NotFound { .. }) => Ok((self.new_thread()?, memory, true)),
-            Err(error) => Err(error.into()),
-        }
-    }
-
-    fn lane(
-        &self,
-        thread: ThreadState,
-        memory: Arc<SessionMemory>,
-        create: bool,
-        config: Option<Arc<AgentRunConfig>>,
-    ) -> Result<Lane, RunError> {
-        let inner = self.agent.inner();
-        let blueprint = self.agent.root()?;
-        let client = blueprint.client.clone().or_else(|| inner.client.clone());
-        let client = client.ok_or(RunError::Internal { reason: "the agent has no chat client" })?;
-        let options = match &config {
-            Some(config) => Arc::new(blueprint.options.overlaid_with(config.chat())),
-            None => Arc::clone(&blueprint.options),
-        };
-        let scope = AgentScope::root(Arc::clone(blueprint.config.shared_name()), blueprint.agent_id.clone());
-        Ok(Lane {
-            agent: Arc::clone(inner),
-            tree: Arc::clone(self.tree),
-            blueprint: 0,
-            key: self.key.clone(),
-            generation: thread.generation,
-            source: Arc::new(EventSource::root(Arc::new(scope))),
-            parent: None,
-            selection: client.0.info().selection(&options),
-            client,
-            options,
-            memory,
-            denials: Arc::default(),
-            ceiling: blueprint.config.max_sub_agent_depth(),
-            run_config: config,
-            state: Mutex::new(LaneState::new(thread, create)),
-        })
     }
 }

@@ -1,0 +1,170 @@
+//! A root run's task: from the claim of its thread to its result.
+
+use std::sync::Arc;
+
+use tokio::sync::Mutex;
+
+use super::{
+    Agent, RunError, RunResult,
+    driver::Ended,
+    inner::Kept,
+    lane::{Lane, LaneState},
+    permit::load_memory,
+    tree::Tree,
+};
+use crate::{
+    declare::AgentRunConfig,
+    event::{AgentScope, EventBody, EventSource, ThreadHeader},
+    history::History,
+    id::{MessageId, ThreadKey, Timestamp},
+    message::Message,
+    permission::SessionMemory,
+    session::{SessionError, ThreadState, load},
+    store::CommitError,
+};
+
+/// What a run is to do.
+pub(super) struct Order {
+    pub(super) key: ThreadKey,
+    /// The thread is known to be new.
+    pub(super) new: bool,
+    pub(super) input: Arc<Message>,
+    pub(super) config: Option<Arc<AgentRunConfig>>,
+}
+
+/// The task of a root run.
+pub(super) async fn execute(agent: Agent, tree: Arc<Tree>, order: Box<Order>) -> Result<RunResult, RunError> {
+    let key = order.key.clone();
+    // Whatever happens, nobody waits for this tree afterwards, and the thread is free.
+    let mut claim = Claim { agent: &agent, tree: &tree, key: &key, kept: None, claimed: false };
+    let result = claim.run(order).await;
+    drop(claim);
+    result
+}
+
+struct Claim<'a> {
+    agent: &'a Agent,
+    tree: &'a Arc<Tree>,
+    key: &'a ThreadKey,
+    kept: Option<Box<Kept>>,
+    claimed: bool,
+}
+
+impl Drop for Claim<'_> {
+    fn drop(&mut self) {
+        if self.claimed {
+            self.agent.inner().release(self.key, self.kept.take());
+        }
+        self.tree.close();
+    }
+}
+
+impl Claim<'_> {
+    async fn run(&mut self, order: Box<Order>) -> Result<RunResult, RunError> {
+        let inner = self.agent.inner();
+        let kept = inner.claim(self.key, self.tree)?;
+        self.claimed = true;
+        let (lane, request) = match kept {
+            Some(kept) => match self.begin(kept.state, kept.memory, false, &order).await {
+                // Another process has continued the thread: what was kept is old.
+                Err(RunError::Commit(CommitError::Conflict { .. })) => self.begin_from_store(&order).await?,
+                begun => begun?,
+            },
+            None if order.new => self.begin(self.new_thread()?, Arc::default(), true, &order).await?,
+            None => self.begin_from_store(&order).await?,
+        };
+        let Ended { outcome, .. } = Arc::clone(&lane).drive(request).await;
+        let fatal = outcome.as_ref().is_err_and(RunError::is_fatal);
+        let answer = outcome.map(|answer| RunResult {
+            thread: self.key.clone(),
+            text: answer.text,
+            stop: answer.stop,
+            message: answer.message,
+            usage: self.tree.usage(),
+        });
+        // What could not be committed is not kept: the next run reads the journal.
+        if !fatal && let Some(lane) = Arc::into_inner(lane) {
+            let thread = lane.state.into_inner().thread;
+            self.kept = Some(Box::new(Kept { state: thread, memory: lane.memory }));
+        }
+        answer
+    }
+
+    /// Commits the beginning of the run on a thread in this state, up to the first request.
+    async fn begin(
+        &self,
+        thread: ThreadState,
+        memory: Arc<SessionMemory>,
+        create: bool,
+        order: &Order,
+    ) -> Result<(Arc<Lane>, MessageId), RunError> {
+        let lane = Arc::new(self.lane(thread, memory, create, order.config.clone())?);
+        let now = Timestamp::now();
+        let mut state = lane.lock().await;
+        if create {
+            let header = Arc::clone(&state.thread.header);
+            state.record(&lane.source, now, EventBody::ThreadCreated(header));
+        }
+        lane.record_start(&mut state, now, Arc::clone(&order.input))?;
+        let request = lane.record_request(&mut state, now);
+        lane.flush(&mut state).await?;
+        drop(state);
+        Ok((lane, request))
+    }
+
+    async fn begin_from_store(&self, order: &Order) -> Result<(Arc<Lane>, MessageId), RunError> {
+        let (thread, memory, create) = self.open_thread().await?;
+        self.begin(thread, memory, create, order).await
+    }
+
+    fn new_thread(&self) -> Result<ThreadState, RunError> {
+        let agent_id = self.agent.root()?.agent_id.clone();
+        let header = ThreadHeader::conversation(self.key.clone(), agent_id);
+        Ok(ThreadState::new(Arc::new(header), History::new()))
+    }
+
+    async fn open_thread(&self) -> Result<(ThreadState, Arc<SessionMemory>, bool), RunError> {
+        let store = &*self.agent.inner().store;
+        let memory = Arc::new(load_memory(store, self.key).await?);
+        match load(store, self.key).await {
+            Ok(thread) => Ok((thread, memory, false)),
+            Err(SessionError::NotFound { .. }) => Ok((self.new_thread()?, memory, true)),
+            Err(error) => Err(error.into()),
+        }
+    }
+
+    fn lane(
+        &self,
+        thread: ThreadState,
+        memory: Arc<SessionMemory>,
+        create: bool,
+        config: Option<Arc<AgentRunConfig>>,
+    ) -> Result<Lane, RunError> {
+        let inner = self.agent.inner();
+        let blueprint = self.agent.root()?;
+        let client = blueprint.client.clone().or_else(|| inner.client.clone());
+        let client = client.ok_or(RunError::Internal { reason: "the agent has no chat client" })?;
+        let options = match &config {
+            Some(config) => Arc::new(blueprint.options.overlaid_with(config.chat())),
+            None => Arc::clone(&blueprint.options),
+        };
+        let scope = AgentScope::root(Arc::clone(blueprint.config.shared_name()), blueprint.agent_id.clone());
+        Ok(Lane {
+            agent: Arc::clone(inner),
+            tree: Arc::clone(self.tree),
+            blueprint: 0,
+            key: self.key.clone(),
+            generation: thread.generation,
+            source: Arc::new(EventSource::root(Arc::new(scope))),
+            parent: None,
+            selection: client.0.info().selection(&options),
+            client,
+            options,
+            memory,
+            denials: Arc::default(),
+            ceiling: blueprint.config.max_sub_agent_depth(),
+            run_config: config,
+            state: Mutex::new(LaneState::new(thread, create)),
+        })
+    }
+}

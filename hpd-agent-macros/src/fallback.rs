@@ -36,11 +36,18 @@ fn member(member: &Member) -> TokenStream {
     }
 }
 
-pub(crate) fn method(method: &Method) -> TokenStream {
-    let Method { attrs, vis, sig, body } = method;
-    if !attrs.iter().any(|attr| parse::capability(attr).is_some()) {
-        return quote!(#(#attrs)* #vis #sig #body);
+fn method(method: &Method) -> TokenStream {
+    if method.attrs.iter().any(|attr| parse::capability(attr).is_some()) {
+        tool(method)
+    } else {
+        let Method { attrs, vis, sig, body } = method;
+        quote!(#(#attrs)* #vis #sig #body)
     }
+}
+
+/// A method that is a tool, or would be one if it stood in a harness.
+pub(crate) fn tool(method: &Method) -> TokenStream {
+    let Method { attrs, vis, sig, body } = method;
     let attrs = attrs.iter().filter(|attr| parse::capability(attr).is_none());
     let mut sig = sig.clone();
     for input in &mut sig.inputs {
@@ -48,8 +55,10 @@ pub(crate) fn method(method: &Method) -> TokenStream {
             input.attrs.retain(|attr| !attr.path().is_ident("doc"));
         }
     }
-    // The form of a tool is not its author's choice.
-    let lints = quote!(#[allow(clippy::unused_self, clippy::unused_async, clippy::needless_pass_by_value)]);
+    // The form of a tool is not its author's choice, and one with a mistake is not unused.
+    let lints = quote! {
+        #[allow(dead_code, clippy::unused_self, clippy::unused_async, clippy::needless_pass_by_value)]
+    };
     let sig = sig.into_token_stream();
     quote!(#(#attrs)* #lints #vis #sig #body)
 }

@@ -7,24 +7,26 @@ mod model;
 mod parse;
 mod problem;
 mod resolve;
+#[cfg(test)]
+mod snapshots;
 mod tokens;
 mod validate;
 
 use proc_macro::TokenStream;
 
-/// Makes a tool harness of an `impl` block.
+#[expect(missing_docs, reason = "`hpd-agent` documents its macros where it re-exports them")]
 #[proc_macro_attribute]
 pub fn tool_harness(arguments: TokenStream, item: TokenStream) -> TokenStream {
     expand::tool_harness(arguments.into(), item.into()).into()
 }
 
-/// Makes a tool of a method that declares a subagent.
+#[expect(missing_docs, reason = "`hpd-agent` documents its macros where it re-exports them")]
 #[proc_macro_attribute]
 pub fn subagent(_: TokenStream, item: TokenStream) -> TokenStream {
     expand::outside("subagent", item.into()).into()
 }
 
-/// Makes a tool of a method.
+#[expect(missing_docs, reason = "`hpd-agent` documents its macros where it re-exports them")]
 #[proc_macro_attribute]
 pub fn ai_function(_: TokenStream, item: TokenStream) -> TokenStream {
     expand::outside("ai_function", item.into()).into()

@@ -24,8 +24,8 @@ pub(crate) struct Capability {
     pub(crate) method_name: String,
     pub(crate) name: Option<Value>,
     pub(crate) description: Option<Value>,
-    /// The doc comment, an expression of type `&'static str`.
-    pub(crate) doc: Option<TokenStream>,
+    /// The doc comment, an expression of type `&'static str`; empty if there is none.
+    pub(crate) doc: TokenStream,
     pub(crate) has_receiver: bool,
     pub(crate) is_async: bool,
     /// Where the return type is, or the method's name if it has none.
@@ -48,7 +48,8 @@ pub(crate) struct Function {
 /// A parameter; its type decides what it is.
 pub(crate) struct Param {
     pub(crate) name: String,
-    pub(crate) doc: Option<TokenStream>,
+    /// The doc comment, an expression of type `&'static str`; empty if there is none.
+    pub(crate) doc: TokenStream,
     /// Lifetimes of the method are replaced by `'_`.
     pub(crate) ty: TokenStream,
     pub(crate) span: Span,
@@ -62,12 +63,6 @@ pub(crate) struct SubAgent {
     pub(crate) tool_harnesses: Vec<Type>,
     pub(crate) metadata: Vec<(LitStr, Expr)>,
     pub(crate) context: Option<Param>,
-}
-
-impl SubAgent {
-    pub(crate) fn policy(&self, policy: Policy) -> Option<&Expr> {
-        self.policies.iter().find(|(this, _)| *this == policy).map(|(_, value)| value)
-    }
 }
 
 /// A text that is a constant.

@@ -2,7 +2,7 @@
 
 use proc_macro2::{Delimiter, Group, Span, TokenStream, TokenTree};
 use quote::{ToTokens, quote_spanned};
-use syn::{Attribute, GenericParam, Generics, Type};
+use syn::{Attribute, Expr, GenericParam, Generics, Type, spanned::Spanned};
 
 /// The attributes that decide whether an item is there.
 pub(crate) fn cfgs(attrs: &[Attribute]) -> Vec<Attribute> {
@@ -16,12 +16,49 @@ pub(crate) fn cfgs(attrs: &[Attribute]) -> Vec<Attribute> {
     attrs.iter().filter(decides).cloned().collect()
 }
 
-/// Every token with another span, so that the compiler reports there what it finds in the whole.
-pub(crate) fn respanned(tokens: TokenStream, span: Span) -> TokenStream {
-    map(tokens, &mut |mut token| {
-        token.set_span(span);
-        token.into()
-    })
+/// Where an error in the whole of an expression is reported. A span of several tokens cannot be made, so it is the most
+/// telling one of them.
+pub(crate) fn anchor(expr: &Expr) -> Span {
+    match expr {
+        Expr::Path(path) => last_segment(&path.path).unwrap_or_else(|| path.span()),
+        Expr::Call(call) => anchor(&call.func),
+        Expr::MethodCall(call) => call.method.span(),
+        Expr::Struct(literal) => last_segment(&literal.path).unwrap_or_else(|| literal.span()),
+        Expr::Reference(reference) => anchor(&reference.expr),
+        Expr::Group(group) => anchor(&group.expr),
+        Expr::Paren(paren) => anchor(&paren.expr),
+        other => other.span(),
+    }
+}
+
+/// Whether an expression is plainly one that knows nothing of its block. Looking at it is cheaper than looking at its
+/// tokens, and most values are a name or a call.
+pub(crate) fn is_independent(expr: &Expr, generics: &Generics) -> bool {
+    match expr {
+        Expr::Lit(_) => true,
+        Expr::Path(path) => {
+            let plain = |segment: &syn::PathSegment| segment.arguments.is_none() && segment.ident != "Self";
+            path.qself.is_none() && path.path.segments.iter().all(plain) && generics.params.is_empty()
+        }
+        Expr::Call(call) => {
+            is_independent(&call.func, generics) && call.args.iter().all(|arg| is_independent(arg, generics))
+        }
+        _ => false,
+    }
+}
+
+/// Where an error in the whole of a type is reported.
+pub(crate) fn anchor_of_type(ty: &Type) -> Span {
+    match ty {
+        Type::Path(path) => last_segment(&path.path).unwrap_or_else(|| path.span()),
+        Type::Group(group) => anchor_of_type(&group.elem),
+        Type::Paren(paren) => anchor_of_type(&paren.elem),
+        other => other.span(),
+    }
+}
+
+fn last_segment(path: &syn::Path) -> Option<Span> {
+    path.segments.last().map(|segment| segment.ident.span())
 }
 
 /// `Self` replaced by the type: constants outside of the block don't know it.

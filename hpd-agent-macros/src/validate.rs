@@ -140,11 +140,11 @@ fn capability(index: usize, method: &Method, errors: &mut Vec<syn::Error>) -> Op
         method_name,
         name: builder.name,
         description: builder.description,
-        doc: doc.map(|doc| doc.tokens),
+        doc: text_of(doc),
         has_receiver: method.sig.receiver().is_some(),
         is_async: method.sig.asyncness.is_some(),
         output: match &method.sig.output {
-            syn::ReturnType::Type(_, ty) => ty.span(),
+            syn::ReturnType::Type(_, ty) => tokens::anchor_of_type(ty),
             syn::ReturnType::Default => ident.span(),
         },
         kind,
@@ -212,7 +212,10 @@ impl Builder {
         let types = syn::punctuated::Punctuated::<Type, syn::Token![,]>::parse_terminated;
         match syn::parse::Parser::parse2(types, group.stream()) {
             Ok(types) => self.sub_agent.tool_harnesses = types.into_iter().collect(),
-            Err(error) => errors.push(error),
+            Err(error) => {
+                let expected = "types, for example `tool_harnesses = [SearchTools]`";
+                errors.push(Problem::WrongValue { key: argument.key(), expected }.at(error.span()));
+            }
         }
     }
 
@@ -301,16 +304,15 @@ fn wrong(argument: &Argument, expected: &'static str) -> syn::Error {
 fn signature(sig: &Signature, method: &str, errors: &mut Vec<syn::Error>) {
     if let Some(receiver) = sig.receiver() {
         let found = match &receiver.kind {
-            ReceiverKind::Value => Some("self"),
-            ReceiverKind::Reference(_, _, Some(_)) => Some("&mut self"),
-            ReceiverKind::Reference(..) => None,
+            ReceiverKind::Value => Some(("self", receiver.self_token.span())),
+            ReceiverKind::Reference(_, _, Some(token)) => Some(("&mut self", token.span())),
             ReceiverKind::Typed(_, ty) => match &**ty {
                 Type::Reference(reference) if reference.mutability.is_none() => None,
-                _ => Some("self: …"),
+                other => Some(("self: …", tokens::anchor_of_type(other))),
             },
             _ => None,
         };
-        errors.extend(found.map(|found| Problem::Receiver { found }.at(receiver.span())));
+        errors.extend(found.map(|(found, span)| Problem::Receiver { found }.at(span)));
     }
     if let syn::Safety::Unsafe(token) = &sig.safety {
         errors.push(Problem::UnsafeMethod { method: method.to_owned() }.at(token.span()));
@@ -340,10 +342,20 @@ fn function_params(sig: &Signature, errors: &mut Vec<syn::Error>) -> Vec<Param> 
             errors.push(problem.at(input.ty.span()));
             continue;
         }
-        let doc = parse::docs(&input.attrs).filter(|doc| !doc.blank).map(|doc| doc.tokens);
-        params.push(Param { name, doc, ty: tokens::elided(&sig.generics, &input.ty), span: input.ty.span() });
+        let doc = text_of(parse::docs(&input.attrs));
+        params.push(Param {
+            name,
+            doc,
+            ty: tokens::elided(&sig.generics, &input.ty),
+            span: tokens::anchor_of_type(&input.ty),
+        });
     }
     params
+}
+
+/// An expression of type `&'static str`.
+fn text_of(doc: Option<parse::Doc>) -> proc_macro2::TokenStream {
+    doc.map_or_else(|| quote!(""), |doc| doc.tokens)
 }
 
 /// Types that no implementation of a trait could make legal, in words of their own.
@@ -384,7 +396,7 @@ fn sub_agent_param(sig: &Signature, errors: &mut Vec<syn::Error>) -> Option<Para
         return None;
     }
     let ty = tokens::elided(&sig.generics, &input.ty);
-    Some(Param { name: String::new(), doc: None, ty, span: input.ty.span() })
+    Some(Param { name: String::new(), doc: text_of(None), ty, span: tokens::anchor_of_type(&input.ty) })
 }
 
 /// Both places of a name that two tools have. A name that is a constant is looked at when the agent is built.

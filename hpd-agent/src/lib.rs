@@ -63,10 +63,12 @@ pub mod tool;
 mod turn;
 
 #[doc(hidden)]
-#[path = "private.rs"]
+#[path = "private/mod.rs"]
 pub mod __private;
 
-pub use hpd_agent_macros::{ai_function, subagent, tool_harness};
+mod macros;
+
+pub use self::macros::{ai_function, subagent, tool_harness};
 
 /// What an application needs to declare and to run agents.
 pub mod prelude {
@@ -75,9 +77,9 @@ pub mod prelude {
         ai_function,
         compaction::ForkCompaction,
         declare::{
-            AgentConfig, AgentInvocationModePolicy, AgentRunConfig, Cancellation, FunctionContext, HarnessContext,
-            RunConfigGroup, SubAgent, SubAgentAvailability, SubAgentContextPolicy, SubAgentLifecycle,
-            SubAgentRunConfig, ToolError,
+            AgentConfig, AgentInvocationModePolicy, AgentRunConfig, BackgroundNotification, Cancellation,
+            FunctionContext, HarnessContext, RunConfigGroup, SubAgent, SubAgentAvailability, SubAgentContextPolicy,
+            SubAgentLifecycle, SubAgentRunConfig, ToolError,
         },
         permission::{PermissionDecision, Permissions},
         subagent, tool_harness,

@@ -268,6 +268,21 @@ pub struct ToolResult {
     pub metadata: ResultMetadata,
 }
 
+impl ToolResult {
+    /// What the call `call_id` of tool `name` came to.
+    #[must_use]
+    pub fn new(call_id: CallId, name: impl Into<Arc<str>>, output: ToolOutput) -> Self {
+        Self { call_id, name: name.into(), output, metadata: ResultMetadata::default() }
+    }
+
+    /// The same with what is known besides.
+    #[must_use]
+    pub fn with_metadata(mut self, metadata: ResultMetadata) -> Self {
+        self.metadata = metadata;
+        self
+    }
+}
+
 /// The content of a tool result: canonical JSON and the text that the model is shown.
 ///
 /// ```

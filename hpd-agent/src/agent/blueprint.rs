@@ -7,6 +7,7 @@ use crate::{
     declare::{AgentConfig, AgentInvocationModePolicy, ErasedHarness, SubAgentAvailability, SubAgentContextPolicy},
     event::{CallType, ExecutionSettings},
     id::{AgentId, ToolName},
+    permission::SubAgentView,
     subagent::ChildIdentity,
 };
 
@@ -69,6 +70,18 @@ pub(crate) struct SubAgentTool {
     pub(crate) availability: SubAgentAvailability,
     /// The child's blueprint.
     pub(crate) child: usize,
+}
+
+impl SubAgentTool {
+    /// The declaration, as a permission policy sees it.
+    pub(crate) fn view(&self) -> SubAgentView<'_> {
+        SubAgentView {
+            agent_id: &self.identity.agent_id,
+            context_policy: self.context,
+            invocation_mode: self.mode,
+            availability: self.availability,
+        }
+    }
 }
 
 impl Tool {

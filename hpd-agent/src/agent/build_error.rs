@@ -77,6 +77,14 @@ pub enum BuildProblem {
         /// Where.
         at: String,
     },
+    /// An agent without an id of its own whose threads outlive the process.
+    #[error(
+        "agent `{agent}` has no id, but a durable session store: give it one with `.with_agent_id(\"…\")`, so that a new name does not make it another agent"
+    )]
+    MissingAgentId {
+        /// The agent's name.
+        agent: String,
+    },
     /// Two tools of one agent have one name.
     #[error("agent `{agent}` has two tools named `{tool}`: {first} and {second}; rename one with `name = \"…\"`")]
     DuplicateTool {
@@ -188,6 +196,7 @@ impl BuildProblem {
             Self::ChatProvider { source, .. } => source.code(),
             Self::InvalidId { .. } => "invalid_id",
             Self::MissingDescription { .. } => "missing_description",
+            Self::MissingAgentId { .. } => "missing_agent_id",
             Self::DuplicateTool { .. } => "duplicate_tool",
             Self::DuplicateAgentId { .. } => "duplicate_agent_id",
             Self::UnknownHarness { .. } => "unknown_harness",

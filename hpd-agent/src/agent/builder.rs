@@ -203,6 +203,9 @@ impl AgentBuilder {
     pub async fn build(self) -> Result<Agent, BuildError> {
         let mut freezer = Freezer::new(self.instances, self.factories);
         let at = Place::Builder;
+        if self.agent_id.is_none() && self.session_store.as_ref().is_some_and(|store| store.is_durable()) {
+            freezer.problems.push(BuildProblem::MissingAgentId { agent: self.config.name().to_owned() });
+        }
         let id = self.agent_id.unwrap_or_else(|| slug(self.config.name()).into());
         let agent_id = AgentId::new(id).unwrap_or_else(|source| {
             freezer.problems.push(BuildProblem::InvalidId { at: at.to_string(), source });

@@ -25,6 +25,9 @@ use crate::{
     subagent::{completed, failed},
 };
 
+/// So many agents of a line are polled on one stack.
+const NESTED_IN_ONE_TASK: u32 = 8;
+
 impl Lane {
     /// Runs a child as `invocation` says, waits for its answer and records the result of `call`.
     pub(crate) async fn delegate(
@@ -35,8 +38,17 @@ impl Lane {
         input: Arc<str>,
     ) -> Result<(), RunError> {
         let (child, request) = self.begin_child(tool, &invocation, input).await?;
-        // The one place where agents nest: the future of a child is part of its parent's.
-        let (body, result) = child_ended(call, invocation, Box::pin(child.drive(request)).await);
+        let running = child.drive_nested(request);
+        let ended = if self.depth() % NESTED_IN_ONE_TASK == NESTED_IN_ONE_TASK - 1 {
+            // A stack is finite, and the depth of a tree is the author's choice.
+            match tokio::spawn(running).await {
+                Ok(ended) => ended,
+                Err(error) => Ended::panicked(error),
+            }
+        } else {
+            running.await
+        };
+        let (body, result) = child_ended(call, invocation, ended);
         let now = Timestamp::now();
         let mut state = self.lock().await;
         state.record(&self.source, now, body);
@@ -80,7 +92,7 @@ impl Lane {
             let mut child_state = locked.map_err(|_| RunError::Internal { reason: "a new child is in use" })?;
             child_state.record(&child.source, now, EventBody::ThreadCreated(header));
             let message = Message::of(MessageId::generate(), Role::User, [Part::Text(input)]);
-            child.record_start(&mut child_state, now, message.with_provenance(Provenance::Delegation))?;
+            child.record_start(&mut child_state, now, Arc::new(message.with_provenance(Provenance::Delegation)))?;
             child.record_request(&mut child_state, now)
         };
         let started = SubAgentInvocationStarted { invocation: Arc::clone(invocation) };
@@ -120,7 +132,7 @@ impl Lane {
             memory,
             denials,
             ceiling: self.ceiling.min(blueprint.config.max_sub_agent_depth()),
-            run_config: self.run_config.clone(),
+            run_config: self.run_config.as_ref().and_then(|run| run.inherited()).map(Arc::new),
             state: Mutex::new(LaneState::new(thread, true)),
         })
     }

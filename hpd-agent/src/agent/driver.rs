@@ -9,6 +9,8 @@ use super::{
     tools::{CANCELLED, result_event},
 };
 use crate::{
+    chat::BoxFuture,
+    declare::AgentRunConfig,
     event::{
         ErrorInfo, EventBody, ExecutionBudget, ExecutionFinished, ExecutionOutcome, ExecutionSettings,
         ExecutionStarted, RunConfigText, TurnFinished, TurnStarted,
@@ -34,12 +36,18 @@ pub(crate) struct Ended {
     pub(crate) last_text: Option<Arc<str>>,
 }
 
+impl Ended {
+    /// An execution whose task is gone; its journal ends where it was.
+    pub(crate) fn panicked(error: tokio::task::JoinError) -> Self {
+        Self { outcome: Err(RunError::of_task(error)), last_text: None }
+    }
+}
+
 impl Lane {
     /// The system prompt: the agent's own, with what this run says put over it.
     pub(crate) fn system(&self, blueprint: &Blueprint) -> Arc<str> {
         let own = || Arc::clone(&blueprint.system);
-        // Instructions of a run are for its root only.
-        let Some(run) = self.run_config.as_ref().filter(|_| self.depth() == 0) else { return own() };
+        let Some(run) = &self.run_config else { return own() };
         let system = run.system_instructions().map_or_else(own, Arc::from);
         match run.additional_instructions() {
             None => system,
@@ -49,13 +57,15 @@ impl Lane {
     }
 
     fn max_iterations(&self, blueprint: &Blueprint) -> u32 {
-        let of_run = self.run_config.as_ref().filter(|_| self.depth() == 0).and_then(|run| run.max_iterations());
+        let of_run = self.run_config.as_ref().and_then(|run| run.max_iterations());
         of_run.unwrap_or_else(|| blueprint.config.max_iterations()).max(1)
     }
 
     fn settings(&self, blueprint: &Blueprint) -> Arc<ExecutionSettings> {
         let make = || {
-            let run_config = self.run_config.as_deref().and_then(RunConfigText::of);
+            let run_config = self.run_config.as_deref().cloned().unwrap_or_default().resolved(&self.options);
+            let run_config =
+                (run_config != AgentRunConfig::default()).then(|| RunConfigText::of(&run_config)).flatten();
             Arc::new(ExecutionSettings {
                 agent_id: blueprint.agent_id.clone(),
                 provider: Arc::clone(&self.selection.provider),
@@ -67,7 +77,8 @@ impl Lane {
                 },
             })
         };
-        if self.run_config.is_some() || !self.denials.is_empty() {
+        let special = self.run_config.is_some() || !self.denials.is_empty();
+        if special || !Arc::ptr_eq(&self.options, &blueprint.options) {
             return make();
         }
         let usual = blueprint.settings.get_or_init(make);
@@ -76,11 +87,16 @@ impl Lane {
     }
 
     /// Records that the agent begins to work on an input.
-    pub(crate) fn record_start(&self, state: &mut LaneState, now: Timestamp, input: Message) -> Result<(), RunError> {
+    pub(crate) fn record_start(
+        &self,
+        state: &mut LaneState,
+        now: Timestamp,
+        input: Arc<Message>,
+    ) -> Result<(), RunError> {
         let settings = self.settings(self.blueprint()?);
         state.record(&self.source, now, EventBody::ExecutionStarted(ExecutionStarted { settings }));
         self.answer_leftovers(state, now, "The run was interrupted: it is unknown whether this call had any effect.");
-        let started = TurnStarted { turn_id: TurnId::generate(), message: Arc::new(input) };
+        let started = TurnStarted { turn_id: TurnId::generate(), message: input };
         state.record(&self.source, now, EventBody::TurnStarted(started));
         Ok(())
     }
@@ -95,6 +111,11 @@ impl Lane {
             self.tree.ended(execution);
         }
         self.finish(outcome).await
+    }
+
+    /// The same as a child: the one place where agents nest. The future of a child is part of its parent's.
+    pub(crate) fn drive_nested(self: Arc<Self>, first_request: MessageId) -> BoxFuture<'static, Ended> {
+        Box::pin(self.drive(first_request))
     }
 
     async fn turn(self: &Arc<Self>, first_request: MessageId) -> Result<StopReason, RunError> {

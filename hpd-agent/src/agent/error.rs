@@ -1,5 +1,6 @@
 use std::time::Duration;
 
+use super::tools::panic_message;
 use crate::{
     chat::ChatError,
     error::IdError,
@@ -100,6 +101,14 @@ impl RunError {
         match self {
             Self::Chat { source, .. } => source.retry_after(),
             _ => None,
+        }
+    }
+
+    /// A task that ended without a result.
+    pub(crate) fn of_task(error: tokio::task::JoinError) -> Self {
+        match error.try_into_panic() {
+            Ok(panic) => Self::Panicked { message: panic_message(&*panic).to_owned() },
+            Err(_) => Self::Cancelled,
         }
     }
 

@@ -149,7 +149,15 @@ impl Agent {
         T: TryInto<ThreadId>,
         IdError: From<S::Error> + From<T::Error>,
     {
-        Thread { agent: self.clone(), key: ThreadKey::new(session, thread) }
+        let key = ThreadKey::new(session, thread).and_then(|key| match key.thread_id.as_str().starts_with('$') {
+            false => Ok(key),
+            true => Err(IdError {
+                kind: "thread id",
+                text: key.thread_id.to_string(),
+                rule: "one that does not begin with `$`, which is for what the runtime keeps itself",
+            }),
+        });
+        Thread { agent: self.clone(), key }
     }
 
     /// What works on a thread now, and which questions of it and its descendants wait for an answer.
@@ -167,8 +175,9 @@ impl Agent {
     /// Answers a question of whatever runs, at any depth. `thread` is the thread that asked, if the caller knows it;
     /// another one is refused.
     pub fn respond(&self, id: RequestId, thread: Option<&ThreadKey>, decision: PermissionDecision) -> RespondOutcome {
-        let mut best = RespondOutcome::NotFound;
-        for tree in self.inner.trees() {
+        let trees = self.inner.trees();
+        let mut best = if trees.is_empty() { RespondOutcome::RuntimeUnavailable } else { RespondOutcome::NotFound };
+        for tree in trees {
             match tree.broker.respond(id, thread, decision.clone()) {
                 RespondOutcome::NotFound => {}
                 outcome => best = outcome,

@@ -8,6 +8,7 @@ use super::{
     RunError,
     blueprint::{Tool, ToolKind},
     lane::{Lane, LaneState},
+    tools::CANCELLED,
 };
 use crate::{
     event::{
@@ -41,9 +42,9 @@ impl Lane {
         if self.denials.iter().any(|denied| **denied == *name) {
             return Ok(refused(format!("The tool `{name}` was denied to an agent above this one. Do without it.")));
         }
-        let (requires_permission, child_agent_id) = match &tool.kind {
+        let (requires_permission, sub_agent) = match &tool.kind {
             ToolKind::Function(function) => (function.requires_permission, None),
-            ToolKind::SubAgent(sub_agent) => (true, Some(&sub_agent.identity.agent_id)),
+            ToolKind::SubAgent(sub_agent) => (true, Some(sub_agent.view())),
         };
         let view = ToolCallView {
             tool: name,
@@ -51,7 +52,7 @@ impl Lane {
             arguments: &call.arguments,
             call_type: tool.call_type(),
             requires_permission,
-            child_agent_id,
+            sub_agent,
             agent: &self.source.agent,
         };
         match self.agent.permissions.policy().rule(&view) {
@@ -63,6 +64,9 @@ impl Lane {
             return Ok(permit);
         }
         let _turn = turn.lock().await;
+        if self.tree.cancellation.is_cancelled() {
+            return Ok(refused(CANCELLED));
+        }
         // The question before this one may have answered it for good.
         match self.remembered(name) {
             Some(permit) => Ok(permit),

@@ -15,7 +15,6 @@ use super::{
     inner::Kept,
     lane::{Lane, LaneState},
     permit::load_memory,
-    tools::panic_message,
     tree::Tree,
 };
 use crate::{
@@ -26,11 +25,11 @@ use crate::{
         ThreadHeader,
     },
     history::History,
-    id::{RequestId, SessionId, ThreadId, ThreadKey, Timestamp},
+    id::{MessageId, RequestId, SessionId, ThreadId, ThreadKey, Timestamp},
     message::{Message, StopReason, Usage},
     permission::{PermissionDecision, PermissionRequests, RespondOutcome, SessionMemory},
     session::{SessionError, ThreadState, load},
-    store::SessionStore,
+    store::{CommitError, SessionStore},
 };
 
 /// How many events may wait for a subscriber before it has to read the journal.
@@ -76,7 +75,7 @@ struct Order {
     key: ThreadKey,
     /// The thread is known to be new.
     new: bool,
-    input: Message,
+    input: Arc<Message>,
     config: Option<Arc<AgentRunConfig>>,
 }
 
@@ -143,7 +142,7 @@ impl RunResult {
 impl Run {
     pub(super) fn new(agent: Agent, key: Result<ThreadKey, RunError>, new: bool, input: Message) -> Self {
         let order = key.and_then(|key| match input.has_text() {
-            true => Ok(Box::new(Order { key, new, input, config: None })),
+            true => Ok(Box::new(Order { key, new, input: Arc::new(input), config: None })),
             false => Err(RunError::EmptyInput),
         });
         Self { agent, tree: Arc::default(), state: RunState::Waiting(order), events: None, attached: true }
@@ -224,10 +223,7 @@ impl Run {
         let result = match &mut self.state {
             RunState::Running(task) => match ready!(Pin::new(task).poll(cx)) {
                 Ok(result) => result,
-                Err(error) if error.is_cancelled() => Err(RunError::Cancelled),
-                Err(error) => Err(RunError::Panicked {
-                    message: error.try_into_panic().map_or_else(|e| e.to_string(), |p| panic_message(&*p).to_owned()),
-                }),
+                Err(error) => Err(RunError::of_task(error)),
             },
             RunState::Waiting(order) => {
                 let order = std::mem::replace(order, Err(RunError::Cancelled));
@@ -442,21 +438,14 @@ impl Claim<'_> {
         let inner = self.agent.inner();
         let kept = inner.claim(self.key, self.tree)?;
         self.claimed = true;
-        let (thread, memory, create) = match kept {
-            Some(kept) => (kept.state, kept.memory, false),
-            None if order.new => (self.new_thread()?, Arc::default(), true),
-            None => self.open_thread().await?,
-        };
-        let lane = Arc::new(self.lane(thread, memory, create, order.config)?);
-        let request = {
-            let now = Timestamp::now();
-            let mut state = lane.lock().await;
-            if create {
-                let header = Arc::clone(&state.thread.header);
-                state.record(&lane.source, now, EventBody::ThreadCreated(header));
-            }
-            lane.record_start(&mut state, now, order.input)?;
-            lane.record_request(&mut state, now)
+        let (lane, request) = match kept {
+            Some(kept) => match self.begin(kept.state, kept.memory, false, &order).await {
+                // Another process has continued the thread: what was kept is old.
+                Err(RunError::Commit(CommitError::Conflict { .. })) => self.begin_from_store(&order).await?,
+                begun => begun?,
+            },
+            None if order.new => self.begin(self.new_thread()?, Arc::default(), true, &order).await?,
+            None => self.begin_from_store(&order).await?,
         };
         let Ended { outcome, .. } = Arc::clone(&lane).drive(request).await;
         let fatal = outcome.as_ref().is_err_and(RunError::is_fatal);
@@ -465,7 +454,7 @@ impl Claim<'_> {
             text: answer.text,
             stop: answer.stop,
             message: answer.message,
-            usage: self.tree.take_usage(),
+            usage: self.tree.usage(),
         });
         // What could not be committed is not kept: the next run reads the journal.
         if !fatal && let Some(lane) = Arc::into_inner(lane) {
@@ -473,6 +462,33 @@ impl Claim<'_> {
             self.kept = Some(Box::new(Kept { state: thread, memory: lane.memory }));
         }
         answer
+    }
+
+    /// Commits the beginning of the run on a thread in this state, up to the first request.
+    async fn begin(
+        &self,
+        thread: ThreadState,
+        memory: Arc<SessionMemory>,
+        create: bool,
+        order: &Order,
+    ) -> Result<(Arc<Lane>, MessageId), RunError> {
+        let lane = Arc::new(self.lane(thread, memory, create, order.config.clone())?);
+        let now = Timestamp::now();
+        let mut state = lane.lock().await;
+        if create {
+            let header = Arc::clone(&state.thread.header);
+            state.record(&lane.source, now, EventBody::ThreadCreated(header));
+        }
+        lane.record_start(&mut state, now, Arc::clone(&order.input))?;
+        let request = lane.record_request(&mut state, now);
+        lane.flush(&mut state).await?;
+        drop(state);
+        Ok((lane, request))
+    }
+
+    async fn begin_from_store(&self, order: &Order) -> Result<(Arc<Lane>, MessageId), RunError> {
+        let (thread, memory, create) = self.open_thread().await?;
+        self.begin(thread, memory, create, order).await
     }
 
     fn new_thread(&self) -> Result<ThreadState, RunError> {

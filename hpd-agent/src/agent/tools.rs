@@ -132,6 +132,13 @@ impl Lane {
         }
     }
 
+    /// Resolves when the run is cancelled and nothing is being committed: a function that is dropped then does not take
+    /// a commit of its own with it.
+    async fn cancelled_between_commits(&self) {
+        self.tree.cancellation.wait().await;
+        drop(self.lock().await);
+    }
+
     fn unknown_tool(&self, name: &str) -> Result<String, RunError> {
         let visible = self.blueprint()?.tools.visible(self.depth(), self.ceiling);
         let names: Vec<String> = visible.iter().take(LISTED_TOOLS).map(|spec| format!("`{}`", spec.name())).collect();
@@ -181,7 +188,7 @@ impl Lane {
                     ToolOutput::error(format!("The tool `{}` failed: it panicked.", tool.name()))
                 }
             }),
-            () = self.tree.cancellation.wait() => Ok(ToolOutput::error(CANCELLED)),
+            () = self.cancelled_between_commits() => Ok(ToolOutput::error(CANCELLED)),
         }
     }
 }
@@ -194,7 +201,7 @@ pub(crate) fn panic_message(panic: &(dyn std::any::Any + Send)) -> &str {
 
 /// The event by which a call has its result.
 pub(crate) fn result_event(call: &ToolCall, output: ToolOutput, metadata: ResultMetadata) -> EventBody {
-    let result = ToolResult { call_id: call.id, name: Arc::clone(&call.name), output, metadata };
+    let result = ToolResult::new(call.id, Arc::clone(&call.name), output).with_metadata(metadata);
     let message = Arc::new(Message::tool(MessageId::generate(), result));
     EventBody::ToolCallResult(ToolCallResult { message })
 }

@@ -75,10 +75,6 @@ impl Tree {
         self.lock().usage.clone()
     }
 
-    pub(crate) fn take_usage(&self) -> Vec<AgentUsage> {
-        std::mem::take(&mut self.lock().usage)
-    }
-
     pub(crate) fn began(&self, thread: &ThreadKey, execution: ExecutionId) {
         self.lock().executions.push((thread.clone(), execution));
     }

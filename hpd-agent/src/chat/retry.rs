@@ -166,21 +166,48 @@ impl Retrying {
     pub fn policy(&self) -> &RetryPolicy {
         &self.policy
     }
+}
 
-    async fn attempt(&self, request: ChatRequest) -> Result<ChatStream, Failure> {
-        let stream = self.client.stream(request).await;
-        let mut stream = stream.map_err(Failure::new)?.checked(self.client.info());
-        let mut seen = VecDeque::new();
-        loop {
-            match stream.next().await {
-                Some(Ok(ChatDelta::Usage(usage))) => seen.push_back(Ok(ChatDelta::Usage(usage))),
-                Some(Ok(delta)) => {
-                    seen.push_back(Ok(delta));
-                    return Ok(ChatStream::new(futures_util::stream::iter(seen).chain(stream)));
-                }
-                Some(Err(error)) => return Err(Failure::before_the_answer(error)),
-                None => return Ok(ChatStream::new(futures_util::stream::iter(seen))),
+/// Makes a request with `start` until it succeeds, fails for good, or the policy has no tries left.
+pub(super) async fn with_retries<F>(
+    policy: &RetryPolicy,
+    info: &ClientInfo,
+    request: ChatRequest,
+    start: impl Fn(ChatRequest) -> F,
+) -> Result<ChatStream, ChatError>
+where
+    F: Future<Output = Result<ChatStream, ChatError>>,
+{
+    let mut attempt = 1;
+    loop {
+        let Failure { error, retryable } = match first_piece(start(request.clone()).await, info).await {
+            Ok(stream) => return Ok(stream),
+            Err(failure) => failure,
+        };
+        let wait = if retryable { policy.wait(attempt, &error, random_part()) } else { None };
+        let Some(wait) = wait else {
+            return Err(error);
+        };
+        let (provider, model, code) = (error.provider(), error.model(), error.code());
+        tracing::warn!(provider, model, code, attempt, ?wait, "model request failed, trying again");
+        tokio::time::sleep(wait).await;
+        attempt += 1;
+    }
+}
+
+/// Waits for the first piece of an answer: until then a failure can be made up for.
+async fn first_piece(stream: Result<ChatStream, ChatError>, info: &ClientInfo) -> Result<ChatStream, Failure> {
+    let mut stream = stream.map_err(Failure::new)?.checked(info);
+    let mut seen = VecDeque::new();
+    loop {
+        match stream.next().await {
+            Some(Ok(ChatDelta::Usage(usage))) => seen.push_back(Ok(ChatDelta::Usage(usage))),
+            Some(Ok(delta)) => {
+                seen.push_back(Ok(delta));
+                return Ok(ChatStream::new(futures_util::stream::iter(seen).chain(stream)));
             }
+            Some(Err(error)) => return Err(Failure::before_the_answer(error)),
+            None => return Ok(ChatStream::new(futures_util::stream::iter(seen))),
         }
     }
 }
@@ -210,23 +237,7 @@ impl ChatClient for Retrying {
     }
 
     fn stream(&self, request: ChatRequest) -> BoxFuture<'_, Result<ChatStream, ChatError>> {
-        Box::pin(async move {
-            let mut attempt = 1;
-            loop {
-                let Failure { error, retryable } = match self.attempt(request.clone()).await {
-                    Ok(stream) => return Ok(stream),
-                    Err(failure) => failure,
-                };
-                let wait = if retryable { self.policy.wait(attempt, &error, random_part()) } else { None };
-                let Some(wait) = wait else {
-                    return Err(error);
-                };
-                let (provider, model, code) = (error.provider(), error.model(), error.code());
-                tracing::warn!(provider, model, code, attempt, ?wait, "model request failed, trying again");
-                tokio::time::sleep(wait).await;
-                attempt += 1;
-            }
-        })
+        Box::pin(with_retries(&self.policy, self.client.info(), request, |request| self.client.stream(request)))
     }
 
     fn models(&self) -> BoxFuture<'_, Result<Vec<ModelInfo>, ChatError>> {

@@ -112,6 +112,7 @@ pub trait ToolParam<'c>: Sized {
     fn take(arguments: &Arguments<'_>, context: &'c FunctionContext, name: &str) -> Result<Self, ToolError>;
 }
 
+#[diagnostic::do_not_recommend]
 impl<T: DeserializeOwned + JsonSchema> ToolParam<'_> for T {
     const IN_SCHEMA: bool = true;
 
@@ -299,7 +300,7 @@ impl<T> PlainOutput<T> for Output<T> {
 }
 
 /// What an [`#[ai_function]`](crate::ai_function) may return: anything that serializes, or a `Result` of it with any
-/// error.
+/// error. A [`ToolOutput`] is passed on as it is.
 #[diagnostic::on_unimplemented(
     message = "an #[ai_function] cannot return `{Self}`",
     label = "needs `serde::Serialize`"
@@ -312,8 +313,14 @@ pub trait IntoToolOutput {
 #[diagnostic::do_not_recommend]
 impl<T: Serialize> IntoToolOutput for T {
     fn into_tool_output(self) -> Result<ToolOutput, ToolError> {
-        ToolOutput::serialize_value(&self)
-            .map_err(|error| ToolError::new(format!("The result could not be written as JSON: {error}.")))
+        // A `ToolOutput` serializes too, for the journal, but is the output itself. The type cannot be told from others
+        // by a trait, nor by its id, since a result need not be `'static`.
+        let output = if std::any::type_name::<T>() == std::any::type_name::<ToolOutput>() {
+            serde_json::to_value(&self).and_then(serde_json::from_value)
+        } else {
+            ToolOutput::serialize_value(&self)
+        };
+        output.map_err(|error| ToolError::new(format!("The result could not be written as JSON: {error}.")))
     }
 }
 
@@ -364,5 +371,9 @@ mod tests {
         assert_eq!(Output(own).into_tool_result().unwrap_err().to_string(), "own");
         assert_eq!(Output("text").into_tool_result().unwrap().text(), "text");
         assert_eq!(Output(()).into_tool_result().unwrap().text(), "null");
+        let output = ToolOutput::rendered(&serde_json::json!({"a": 1}), "one");
+        assert_eq!(Output(output.clone()).into_tool_result().unwrap(), output);
+        let failed: Result<ToolOutput, ToolError> = Ok(ToolOutput::error("not today"));
+        assert!(Output(failed).into_tool_result().unwrap().is_error());
     }
 }

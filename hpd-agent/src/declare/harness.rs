@@ -66,6 +66,7 @@ pub struct CapabilityInfo {
 
 #[doc(hidden)]
 #[derive(Debug)]
+#[allow(clippy::large_enum_variant, reason = "it lives in static tables")]
 pub enum CapabilityKind {
     Function(FunctionInfo),
     SubAgent(SubAgentInfo),
@@ -95,12 +96,20 @@ pub struct SubAgentInfo {
     pub metadata: Option<fn() -> Metadata>,
 }
 
+/// The code behind a function. It takes the arguments parsed, so that no function has to parse them itself.
+#[doc(hidden)]
+pub type FunctionAction<H> =
+    for<'h> fn(&'h H, Arguments<'h>, &'h FunctionContext) -> BoxFuture<'h, Result<ToolOutput, ToolError>>;
+
+/// The code behind a subagent's definition.
+#[doc(hidden)]
+pub type SubAgentAction<H> = for<'h> fn(&'h H, &'h HarnessContext) -> BoxFuture<'h, Result<SubAgent, BoxError>>;
+
 /// The code behind a capability.
 #[doc(hidden)]
 pub enum Action<H: 'static> {
-    /// Takes the arguments parsed, so that no function has to parse them itself.
-    Function(for<'h> fn(&'h H, Arguments<'h>, &'h FunctionContext) -> BoxFuture<'h, Result<ToolOutput, ToolError>>),
-    SubAgent(for<'h> fn(&'h H, &'h HarnessContext) -> BoxFuture<'h, Result<SubAgent, BoxError>>),
+    Function(FunctionAction<H>),
+    SubAgent(SubAgentAction<H>),
 }
 
 impl<H> Clone for Action<H> {
@@ -201,6 +210,7 @@ impl fmt::Debug for HarnessRef {
 
 /// A harness without its type: what the runtime works with. Implemented for every [`ToolHarness`].
 #[doc(hidden)]
+#[allow(clippy::len_without_is_empty, reason = "nobody asks")]
 pub trait ErasedHarness: Send + Sync + 'static {
     /// The declared name.
     fn name(&self) -> &str;

@@ -28,7 +28,7 @@ pub(crate) use self::{context::FunctionHost, function::sentence};
 pub use self::{
     function::{Arguments, Output, ParamInfo, PlainOutput},
     harness::{
-        Action, CapabilityInfo, CapabilityKind, Entry, ErasedHarness, FunctionInfo, HarnessParam, HarnessTable,
-        SubAgentInfo,
+        Action, CapabilityInfo, CapabilityKind, Entry, ErasedHarness, FunctionAction, FunctionInfo, HarnessParam,
+        HarnessTable, SubAgentAction, SubAgentInfo,
     },
 };

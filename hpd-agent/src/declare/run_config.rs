@@ -89,6 +89,17 @@ impl AgentRunConfig {
         Self::default()
     }
 
+    /// What a child takes over of it: the values for functions. What is said about instructions and limits is for
+    /// the run's own agent, and the model's options go their own way.
+    pub(crate) fn inherited(&self) -> Option<Self> {
+        (!self.properties.is_empty()).then(|| Self { properties: self.properties.clone(), ..Self::default() })
+    }
+
+    /// The same with the options of the model that really hold.
+    pub(crate) fn resolved(&self, options: &ChatOptions) -> Self {
+        Self { chat: options.clone(), ..self.clone() }
+    }
+
     /// The options of the model.
     #[must_use]
     pub fn chat(&self) -> &ChatOptions {

@@ -124,3 +124,7 @@ pub(super) fn read(text: Arc<str>) -> serde_json::Result<Event> {
         text: std::sync::OnceLock::from(text),
     })
 }
+
+#[cfg(test)]
+#[path = "wire_tests.rs"]
+mod tests;

@@ -37,6 +37,8 @@ pub enum RespondOutcome {
     TargetMismatch,
     /// The run has ended.
     ExecutionEnded,
+    /// Nothing runs that could have asked.
+    RuntimeUnavailable,
 }
 
 /// What a question came to.

@@ -17,6 +17,7 @@ pub(crate) use self::{
 };
 use crate::{
     chat::BoxFuture,
+    declare::{AgentInvocationModePolicy, SubAgentAvailability, SubAgentContextPolicy},
     event::{AgentScope, CallType, PermissionChoice, PermissionRequested},
     id::{AgentId, CallId, RequestId, ThreadKey, Timestamp},
 };
@@ -53,10 +54,24 @@ pub struct ToolCallView<'a> {
     pub call_type: CallType,
     /// Whether the declaration says that the tool needs permission. Subagents always do.
     pub requires_permission: bool,
-    /// For a subagent: the child agent's id.
-    pub child_agent_id: Option<&'a AgentId>,
+    /// For a subagent: what its declaration says.
+    pub sub_agent: Option<SubAgentView<'a>>,
     /// The agent that calls, with its chain from the root and its depth.
     pub agent: &'a AgentScope,
+}
+
+/// The declaration of a subagent, as a policy sees it.
+#[derive(Debug, Clone, Copy)]
+#[non_exhaustive]
+pub struct SubAgentView<'a> {
+    /// The child agent.
+    pub agent_id: &'a AgentId,
+    /// How its conversation begins.
+    pub context_policy: SubAgentContextPolicy,
+    /// Whether the parent waits.
+    pub invocation_mode: AgentInvocationModePolicy,
+    /// From which depths it may be called.
+    pub availability: SubAgentAvailability,
 }
 
 /// Decides which calls may run. `rule` is pure; `answer` may ask a human.

@@ -315,6 +315,10 @@ impl MemorySessionStore {
 }
 
 impl SessionStore for MemorySessionStore {
+    fn is_durable(&self) -> bool {
+        false
+    }
+
     fn commit(&self, batch: Batch) -> BoxFuture<'_, Result<Committed, CommitError>> {
         let result = self.lock().commit(batch);
         if result.is_ok() {
@@ -464,3 +468,7 @@ impl AgentStore for MemoryAgentStore {
         Box::pin(ready(result))
     }
 }
+
+#[cfg(test)]
+#[path = "memory_tests.rs"]
+mod tests;

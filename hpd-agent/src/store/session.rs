@@ -424,6 +424,9 @@ impl LeaseError {
 /// - A store keeps the text of an event ([`Event::to_json`]) and never encodes it a second time.
 /// - Time for leases is the store's own.
 pub trait SessionStore: Send + Sync + 'static {
+    /// Whether what is committed outlives the process.
+    fn is_durable(&self) -> bool;
+
     /// Commits a batch.
     ///
     /// # Errors

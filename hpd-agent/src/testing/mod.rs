@@ -18,11 +18,13 @@
 //! ```
 
 mod checker;
+mod context;
 mod reply;
 mod scripted;
 
 pub use self::{
     checker::{RequestChecker, Rule, Violation},
+    context::{function_context, harness_context},
     reply::{Hold, Reply},
     scripted::{ScriptRoutes, ScriptedChatClient},
 };

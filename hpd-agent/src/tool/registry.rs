@@ -140,8 +140,8 @@ pub fn harness(name: &str) -> Result<&'static Registration, RegistryError> {
 /// [`RegistryError::Duplicate`] names the first two that share a name.
 pub fn harnesses() -> Result<&'static [&'static Registration], RegistryError> {
     let all = index();
-    match all.array_windows().find(|[one, other]| one.name == other.name) {
-        Some([one, other]) => Err(duplicate(one, other)),
+    match all.iter().zip(all.iter().skip(1)).find(|(one, other)| one.name == other.name) {
+        Some((one, other)) => Err(duplicate(one, other)),
         None => Ok(all),
     }
 }
@@ -152,7 +152,7 @@ fn index() -> &'static [&'static Registration] {
 }
 
 /// In an order that the linker has no say in.
-fn sorted<'r>(mut all: Vec<&'r Registration>) -> Box<[&'r Registration]> {
+fn sorted(mut all: Vec<&Registration>) -> Box<[&Registration]> {
     all.sort_unstable_by_key(|one| (one.name, one.package, one.location.file(), one.location.line()));
     all.into_boxed_slice()
 }

@@ -25,7 +25,7 @@ use self::{
 };
 use super::{
     BoxFuture, ChatClient, ChatConfig, ChatError, ChatErrorKind, ChatProviderRegistry, ChatRequest, ChatStream,
-    ClientInfo, ModelInfo,
+    ClientInfo, ModelInfo, RetryPolicy, retry::with_retries,
 };
 use crate::error::BoxError;
 
@@ -35,8 +35,9 @@ const IDLE_TIMEOUT: Duration = Duration::from_secs(300);
 /// A client for OpenAI, Anthropic, Gemini, Ollama, DeepSeek, or any server that speaks OpenAI's protocol.
 ///
 /// Key and address come from the environment ([`GenaiProvider`] lists the variables) unless they are given. A missing
-/// key is an error of the first request, not of the construction. The client makes no attempt twice: wrap it in
-/// [`Retrying`](super::Retrying).
+/// key is an error of the first request, not of the construction. A request that
+/// fails before its answer begins is made again ([`RetryPolicy`](super::RetryPolicy)); not so one whose answer breaks off
+/// later.
 ///
 /// What is special about it:
 ///
@@ -68,6 +69,7 @@ pub struct GenaiChatClient {
     api_key: Option<Arc<str>>,
     base_url: Option<Arc<str>>,
     idle_timeout: Duration,
+    retry: RetryPolicy,
     connection: Arc<OnceLock<Result<genai::Client, String>>>,
 }
 
@@ -104,8 +106,17 @@ impl GenaiChatClient {
             api_key: provider.api_key(variable).map(Into::into),
             base_url,
             idle_timeout: IDLE_TIMEOUT,
+            retry: RetryPolicy::default(),
             connection: Arc::default(),
         }
+    }
+
+    /// The same with another policy for requests that fail before the answer begins. Default:
+    /// [`RetryPolicy::default`].
+    #[must_use]
+    pub fn with_retry_policy(mut self, policy: RetryPolicy) -> Self {
+        self.retry = policy;
+        self
     }
 
     /// The same with this key.
@@ -236,7 +247,7 @@ impl ChatClient for GenaiChatClient {
     }
 
     fn stream(&self, request: ChatRequest) -> BoxFuture<'_, Result<ChatStream, ChatError>> {
-        Box::pin(self.start(request))
+        Box::pin(with_retries(&self.retry, &self.info, request, |request| self.start(request)))
     }
 
     fn models(&self) -> BoxFuture<'_, Result<Vec<ModelInfo>, ChatError>> {

@@ -1,0 +1,132 @@
+//! What the expansion of the macros names. No part of the public interface: it changes in any version.
+//!
+//! The macros and this crate are released together, so the two always fit.
+
+pub mod check;
+mod entry;
+
+use std::marker::PhantomData;
+
+pub use std::{
+    future::Future,
+    option::Option::{self, None, Some},
+    panic::Location,
+    result::Result::Ok,
+};
+
+pub use inventory;
+
+pub use self::entry::{function, sub_agent};
+pub use crate::{
+    chat::BoxFuture,
+    compaction::ForkCompaction,
+    declare::{
+        AgentInvocationModePolicy, BackgroundNotification, HarnessParam, HarnessRef, HarnessTable, Metadata, Output,
+        PlainOutput, SubAgentAvailability, SubAgentContextPolicy, SubAgentLifecycle, ToolHarness,
+    },
+    tool::Registration,
+};
+use crate::{
+    declare::{
+        Arguments, FunctionContext, IntoIdentifiedSubAgent, IntoSubAgent, ParamInfo, SubAgent, ToolError, ToolParam,
+    },
+    error::BoxError,
+    message::ToolOutput,
+};
+
+type Defined<'h> = BoxFuture<'h, Result<SubAgent, BoxError>>;
+type Called<'h> = BoxFuture<'h, Result<ToolOutput, ToolError>>;
+
+/// What a method with `agent_id` returned.
+pub fn define<'h, T: IntoSubAgent>(value: T, agent_id: &'static str) -> Defined<'h> {
+    Box::pin(std::future::ready(value.into_sub_agent(Some(agent_id))))
+}
+
+/// What a method without `agent_id` returned.
+pub fn define_identified<'h, T: IntoIdentifiedSubAgent>(value: T) -> Defined<'h> {
+    Box::pin(std::future::ready(value.into_sub_agent(None)))
+}
+
+/// What an `async` method with `agent_id` will return.
+pub fn define_later<'h, T: IntoSubAgent>(
+    future: impl Future<Output = T> + Send + 'h,
+    agent_id: &'static str,
+) -> Defined<'h> {
+    Box::pin(async move { future.await.into_sub_agent(Some(agent_id)) })
+}
+
+/// What an `async` method without `agent_id` will return.
+pub fn define_identified_later<'h, T: IntoIdentifiedSubAgent>(
+    future: impl Future<Output = T> + Send + 'h,
+) -> Defined<'h> {
+    Box::pin(async move { future.await.into_sub_agent(None) })
+}
+
+/// The call of an `async` function that has not begun. In two steps, so that the type of the value is known where the
+/// second one looks at it; and without an `async` block in the expansion, of which the compiler reports only the first
+/// that is not `Send`.
+pub fn call<'h, F: Future + Send + 'h, S: FnOnce() -> Result<F, ToolError> + Send + 'h>(start: S) -> Call<'h, F, S> {
+    Call { start, future: PhantomData }
+}
+
+/// See [`call`].
+#[derive(Debug)]
+pub struct Call<'h, F, S> {
+    start: S,
+    future: PhantomData<fn(&'h ()) -> F>,
+}
+
+impl<'h, F: Future, S: FnOnce() -> Result<F, ToolError>> Call<'h, F, S> {
+    /// What becomes of the value. The bounds are those of [`call`]; on the block they would be reported once more.
+    pub fn finish(self, finish: impl FnOnce(F::Output) -> Result<ToolOutput, ToolError> + Send + 'h) -> Called<'h>
+    where
+        F: Send + 'h,
+        S: Send + 'h,
+    {
+        let start = self.start;
+        Box::pin(async move {
+            let future = start()?;
+            finish(future.await)
+        })
+    }
+}
+
+/// The call of a function that is not `async`. It runs when the future is polled, not before.
+pub fn call_now<'h>(call: impl FnOnce() -> Result<ToolOutput, ToolError> + Send + 'h) -> Called<'h> {
+    Box::pin(async move { call() })
+}
+
+/// One parameter of a function, without a doc comment if that is empty.
+#[must_use]
+pub const fn param<T: ToolParam<'static>>(name: &'static str, doc: &'static str) -> ParamInfo {
+    ParamInfo::of::<T>(name, entry::not_empty(doc))
+}
+
+/// The value of a parameter.
+pub fn take<'c, T: ToolParam<'c>>(
+    arguments: &Arguments<'_>,
+    context: &'c FunctionContext,
+    name: &str,
+) -> Result<T, ToolError> {
+    T::take(arguments, context, name)
+}
+
+/// Adds one value of `metadata(…)`.
+pub fn insert_metadata(metadata: &mut Metadata, key: &str, value: impl Into<serde_json::Value>) {
+    metadata.insert(key.to_owned(), value.into());
+}
+
+/// How a harness is made where no instance was given: the inherent constant wins if the type has a `Default`.
+#[derive(Debug)]
+pub struct Construct<H>(PhantomData<H>);
+
+impl<H: Default> Construct<H> {
+    pub const DEFAULT: Option<fn() -> H> = Some(H::default);
+}
+
+/// The other case.
+pub trait NoDefault<H> {
+    const DEFAULT: Option<fn() -> H> = None;
+}
+
+impl<H> NoDefault<H> for Construct<H> {}

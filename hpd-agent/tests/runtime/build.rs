@@ -1,0 +1,300 @@
+//! What is wrong with an agent is said when it is built, all of it at once.
+
+use std::sync::Arc;
+
+use hpd_agent::{
+    agent::{BuildError, BuildProblem},
+    chat::{ChatClient, ChatConfig, ChatOptions, ChatProviderRegistry},
+    compaction::{CompactionPoint, CompactionSpecification, CompactionStrategy},
+    declare::BackgroundNotification,
+    prelude::*,
+    testing::{Reply, ScriptedChatClient},
+};
+use serde_json::json;
+
+use crate::support::{Specialists, TestStore, builder};
+
+fn client() -> ScriptedChatClient {
+    ScriptedChatClient::texts(["x"])
+}
+
+fn codes(error: &BuildError) -> Vec<&'static str> {
+    error.problems().iter().map(BuildProblem::code).collect()
+}
+
+#[derive(Default)]
+struct Wrong;
+
+#[tool_harness]
+impl Wrong {
+    /// Fails.
+    #[subagent(agent_id = "wrong.failing")]
+    fn failing(&self) -> Result<AgentConfig, String> {
+        Err("the file is missing".to_owned())
+    }
+
+    /// Has an id that nobody checked yet.
+    #[subagent]
+    fn bad_id(&self) -> SubAgent {
+        SubAgent::from_config("has space", AgentConfig::new("x"))
+    }
+
+    /// Says two things.
+    #[subagent(agent_id = "wrong.two", name = "one", context = Fresh, metadata(team = "a"))]
+    fn contradicting(&self) -> SubAgent {
+        SubAgent::from_config("wrong.other", AgentConfig::new("x"))
+            .with_name("two")
+            .with_context_policy(SubAgentContextPolicy::Fork)
+            .with_metadata("team", "b")
+    }
+
+    /// Sets what the runtime sets.
+    #[subagent(agent_id = "wrong.reserved")]
+    fn reserved(&self) -> SubAgent {
+        SubAgent::from_config("wrong.reserved", AgentConfig::new("x")).with_metadata("parentThreadId", "x")
+    }
+
+    /// Can be called by nobody.
+    #[subagent]
+    fn nobody(&self) -> SubAgent {
+        SubAgent::from_config("wrong.nobody", AgentConfig::new("x"))
+            .with_availability(SubAgentAvailability::through_depth(0))
+    }
+
+    /// Can do nothing.
+    #[subagent(agent_id = "wrong.limits")]
+    fn limits(&self) -> AgentConfig {
+        AgentConfig::new(" ").with_max_iterations(0).with_tool_harness_named("NoSuchHarness")
+    }
+}
+
+#[tokio::test]
+async fn every_mistake_of_a_harness_is_reported_with_its_place() {
+    let error = Agent::builder().with_tool_harness::<Wrong>().build().await.unwrap_err();
+    let text = error.to_string();
+    for part in [
+        "has no model",
+        "`Wrong.failing` (",
+        "the file is missing",
+        "`has space` is not a legal agent id",
+        "the attribute says `agent_id = \"wrong.two\"`, the returned value says `\"wrong.other\"`",
+        "`name = \"one\"`",
+        "`context = Fresh`, the returned value says `Fork`",
+        "`metadata = team: \"a\"`",
+        "the metadata key `parentThreadId` is set by the runtime",
+        "`availability` is 0",
+        "`max_iterations` is 0",
+        "the agent's name is blank",
+        "there is no tool harness `NoSuchHarness`",
+        "build.rs:",
+    ] {
+        assert!(text.contains(part), "{part:?} is missing in:\n{text}");
+    }
+    assert!(codes(&error).len() >= 12, "{text}");
+}
+
+#[derive(Default)]
+struct Later;
+
+#[tool_harness]
+impl Later {
+    /// In the background.
+    #[subagent(agent_id = "later.background", invocation_mode = BackgroundOnly)]
+    fn background(&self) -> AgentConfig {
+        AgentConfig::new("x")
+    }
+
+    /// By choice.
+    #[subagent(agent_id = "later.choice", invocation_mode = AgentInvocationModePolicy::ModelChoice)]
+    fn choice(&self) -> AgentConfig {
+        AgentConfig::new("x")
+    }
+
+    /// Stays.
+    #[subagent(agent_id = "later.stays", lifecycle = Continuable)]
+    fn stays(&self) -> AgentConfig {
+        AgentConfig::new("x")
+    }
+
+    /// From elsewhere.
+    #[subagent]
+    fn parents(&self) -> SubAgent {
+        SubAgent::from_parent("later.parent")
+    }
+
+    /// From elsewhere.
+    #[subagent]
+    fn stored(&self) -> SubAgent {
+        SubAgent::from_agent_id("later.stored")
+    }
+
+    /// With everything else.
+    #[subagent]
+    fn with_all(&self) -> SubAgent {
+        let specification = CompactionSpecification::new(CompactionPoint::CurrentHead, CompactionStrategy::removal());
+        SubAgent::from_config("later.all", AgentConfig::new("x"))
+            .with_fork_compaction(ForkCompaction::Apply(specification))
+            .with_background_notification(BackgroundNotification::None)
+            .with_run_config(SubAgentRunConfig::isolated().override_with(|run| run.set_temperature(0.1)))
+    }
+}
+
+#[tokio::test]
+async fn what_does_not_work_yet_is_an_error_that_names_the_argument() {
+    let error = builder(&client()).with_tool_harness::<Later>().build().await.unwrap_err();
+    let arguments: Vec<_> = error
+        .problems()
+        .iter()
+        .map(|problem| match problem {
+            BuildProblem::NotSupported { argument, .. } => *argument,
+            other => panic!("unexpected: {other}"),
+        })
+        .collect();
+    assert_eq!(
+        arguments,
+        [
+            "invocation_mode",
+            "invocation_mode",
+            "lifecycle",
+            "source",
+            "source",
+            "fork_compaction",
+            "background_notification",
+            "run_config",
+        ]
+    );
+}
+
+#[tokio::test]
+async fn names_and_ids_are_unique() {
+    #[derive(Default)]
+    struct Twin;
+    #[tool_harness]
+    impl Twin {
+        /// The same name and id as another one.
+        #[subagent(agent_id = "specialist.summarizer")]
+        fn summarizer(&self) -> AgentConfig {
+            AgentConfig::new("x")
+        }
+    }
+    let error =
+        builder(&client()).with_tool_harness::<Specialists>().with_tool_harness::<Twin>().build().await.unwrap_err();
+    let text = error.to_string();
+    assert_eq!(codes(&error), ["duplicate_agent_id", "duplicate_tool"]);
+    assert!(text.contains("`Specialists.summarizer` (") && text.contains("`Twin.summarizer` ("), "{text}");
+}
+
+#[derive(Clone)]
+struct Stateful(Arc<str>);
+
+#[tool_harness]
+impl Stateful {
+    /// Says what it was made with.
+    #[ai_function]
+    fn state(&self) -> String {
+        self.0.to_string()
+    }
+}
+
+#[derive(Default)]
+struct NeedsState;
+
+#[tool_harness]
+impl NeedsState {
+    /// Has a stateful harness.
+    #[subagent(agent_id = "needs-state", tool_harnesses = [Stateful], context = Fresh)]
+    fn child(&self) -> AgentConfig {
+        AgentConfig::new("Child").with_system_instructions("You are the child.")
+    }
+}
+
+#[tokio::test]
+async fn harnesses_with_state_come_from_values_and_factories_for_children_too() {
+    let script = || {
+        ScriptedChatClient::route()
+            .when_system_contains("child", [Reply::tool_call("state", json!({})), Reply::text("ok")])
+            .otherwise([Reply::tool_call("child", json!({"input": "x"})), Reply::text("done")])
+    };
+    let error = builder(&script()).with_tool_harness::<NeedsState>().build().await.unwrap_err();
+    assert_eq!(codes(&error), ["no_harness_instance"]);
+    assert!(error.to_string().contains("with_tool_harness_factory"), "{error}");
+
+    for by_factory in [true, false] {
+        let script = script();
+        let builder = builder(&script).with_tool_harness::<NeedsState>();
+        let agent = match by_factory {
+            true => builder.with_tool_harness_factory(|| Stateful("made".into())),
+            false => builder.with_tool_harness_value(Stateful("made".into())),
+        }
+        .build()
+        .await
+        .unwrap();
+        let result = agent.run("go").await.unwrap();
+        assert_eq!(result.text(), "done");
+        let told = script.requests().into_iter().filter(|r| r.system.contains("child")).nth(1).unwrap();
+        assert_eq!(told.history.last().unwrap().results().next().unwrap().output.text(), "made");
+        // The parent has the stateful tool only if it was given it itself.
+        let root_tools = script.requests()[0].tools.len();
+        assert_eq!(root_tools, if by_factory { 1 } else { 2 });
+    }
+}
+
+#[tokio::test]
+async fn a_registered_harness_is_found_by_its_name() {
+    let script = ScriptedChatClient::texts(["x"]);
+    let config = AgentConfig::new("ByName").with_tool_harness_named("Specialists");
+    let agent = builder(&script).with_config(config).build().await.unwrap();
+    agent.run("go").await.unwrap();
+    assert_eq!(script.requests()[0].tools.len(), 4);
+}
+
+#[tokio::test]
+async fn children_find_their_own_clients_by_provider_and_inherit_the_parents_otherwise() {
+    #[derive(Default)]
+    struct Own;
+    #[tool_harness]
+    impl Own {
+        /// Has a provider of its own.
+        #[subagent(agent_id = "own.provider", context = Fresh)]
+        fn elsewhere(&self) -> AgentConfig {
+            AgentConfig::new("Elsewhere").with_chat(ChatConfig::new("other", "model-b"))
+        }
+
+        /// Has options of its own.
+        #[subagent(agent_id = "own.options", context = Fresh)]
+        fn cooler(&self) -> AgentConfig {
+            let mut options = ChatOptions::default();
+            options.temperature = Some(0.0);
+            AgentConfig::new("Cooler").with_chat_options(options)
+        }
+    }
+    let error = builder(&client()).with_tool_harness::<Own>().build().await.unwrap_err();
+    assert_eq!(codes(&error), ["unknown_provider"]);
+    assert!(error.to_string().contains("agent `own.provider`: chat provider `other`"), "{error}");
+
+    let other = ScriptedChatClient::texts(["from elsewhere"]);
+    let mut providers = ChatProviderRegistry::new();
+    let made = other.clone();
+    providers.register("other", move |_| Ok(Arc::new(made.clone()) as Arc<dyn ChatClient>));
+    let script = ScriptedChatClient::replies([
+        Reply::tool_call("elsewhere", json!({"input": "x"})).and_tool_call("cooler", json!({"input": "x"})),
+        Reply::text("cooled"),
+        Reply::text("done"),
+    ]);
+    let agent = builder(&script).with_chat_providers(providers).with_tool_harness::<Own>().build().await.unwrap();
+    let run = AgentRunConfig::new().with_temperature(0.9).with_max_tokens(100);
+    agent.run("go").with_run_config(run).await.unwrap();
+    let own = &other.requests()[0].options;
+    assert_eq!((own.model.as_deref(), own.temperature), (Some("model-b"), None));
+    let inherited = &script.requests()[1].options;
+    assert_eq!((inherited.temperature, inherited.max_tokens), (Some(0.0), Some(100)));
+}
+
+#[tokio::test]
+async fn a_durable_store_wants_an_agent_with_an_id_of_its_own() {
+    let durable = || Arc::new(TestStore { durable: true, ..TestStore::default() });
+    let error = builder(&client()).with_session_store(durable()).build().await.unwrap_err();
+    assert_eq!(codes(&error), ["missing_agent_id"]);
+    assert!(error.to_string().contains("`Coordinator`") && error.to_string().contains("with_agent_id"), "{error}");
+    builder(&client()).with_session_store(durable()).with_agent_id("coordinator").build().await.unwrap();
+}

@@ -1,0 +1,19 @@
+//! The runtime through its public interface, with scripted models whose requests are checked as providers check them.
+
+#![allow(
+    clippy::expect_used,
+    clippy::indexing_slicing,
+    clippy::panic,
+    clippy::unwrap_used,
+    reason = "helpers of tests may fail a test"
+)]
+
+mod build;
+mod cancellation;
+mod delegation;
+mod events;
+mod failures;
+mod permissions;
+mod support;
+mod threads;
+mod tools;

@@ -1,0 +1,146 @@
+//! What the tests share.
+
+use std::{sync::Arc, time::Duration};
+
+use hpd_agent::{
+    agent::{AgentBuilder, RunResult},
+    chat::BoxFuture,
+    event::{Event, ThreadHeader},
+    id::{OwnerId, SessionId, ThreadKey},
+    message::{Message, ToolResult},
+    prelude::*,
+    store::{
+        Batch, CommitError, Committed, Fence, LeaseError, OutboxEntry, OutboxQuery, Position, Record, SessionStore,
+        StoreError, ThreadQuery, ThreadRecord, memory::MemorySessionStore,
+    },
+    testing::{RequestChecker, ScriptedChatClient},
+};
+
+#[derive(Default)]
+pub(crate) struct Specialists;
+
+#[tool_harness]
+impl Specialists {
+    /// Summarizes a request before the parent answers.
+    #[subagent(agent_id = "specialist.summarizer")]
+    fn summarizer(&self) -> AgentConfig {
+        AgentConfig::new("Summarizer").with_system_instructions("You are the summarizer.")
+    }
+
+    /// Reviews a draft, with as much context as the model wants.
+    #[subagent(agent_id = "specialist.reviewer", context = ModelChoice, metadata(team = "writing"))]
+    fn reviewer(&self) -> AgentConfig {
+        AgentConfig::new("Reviewer").with_system_instructions("You are the reviewer.")
+    }
+
+    /// Knows nothing of the conversation.
+    #[subagent(agent_id = "specialist.fresh", context = Fresh)]
+    fn fresh(&self) -> AgentConfig {
+        AgentConfig::new("Fresh").with_system_instructions("You are fresh.")
+    }
+
+    /// Lives in a session of its own.
+    #[subagent(agent_id = "specialist.isolated", context = Isolated)]
+    fn isolated(&self) -> AgentConfig {
+        AgentConfig::new("Isolated").with_system_instructions("You are isolated.")
+    }
+}
+
+/// An agent with the specialists, whose requests are checked as real providers check them.
+pub(crate) fn builder(script: &ScriptedChatClient) -> AgentBuilder {
+    Agent::builder()
+        .with_name("Coordinator")
+        .with_system_instructions("You are the coordinator.")
+        .with_chat_client(RequestChecker::new(Arc::new(script.clone())))
+        .with_permissions(Permissions::allow_all())
+}
+
+pub(crate) async fn agent(script: &ScriptedChatClient) -> Agent {
+    builder(script).with_tool_harness::<Specialists>().build().await.unwrap()
+}
+
+pub(crate) async fn journal(agent: &Agent, thread: &ThreadKey) -> Vec<Arc<Event>> {
+    let records = agent.session_store().read(thread.clone(), None, 1, usize::MAX).await.unwrap();
+    for (number, record) in (1..).zip(&records) {
+        assert_eq!(record.sequence, number);
+        // Every event survives its wire form.
+        let json = record.event.to_json().unwrap();
+        let read = Event::from_json(json.clone()).unwrap();
+        assert_eq!(read.body(), record.event.body(), "{json}");
+        assert_eq!(read.to_json().unwrap(), json);
+    }
+    records.into_iter().map(|record| record.event).collect()
+}
+
+pub(crate) fn types(events: &[Arc<Event>]) -> Vec<&str> {
+    events.iter().map(|event| event.type_name()).collect()
+}
+
+/// The headers of the children of a thread.
+pub(crate) async fn children(agent: &Agent, parent: &ThreadKey) -> Vec<Arc<ThreadHeader>> {
+    let found = agent.session_store().threads(ThreadQuery::children_of(parent.clone())).await.unwrap();
+    found.into_iter().map(|thread| thread.header).collect()
+}
+
+/// The tool results of a finished run, in the order in which the model was shown them.
+pub(crate) async fn results(agent: &Agent, result: &RunResult) -> Vec<ToolResult> {
+    let thread = agent.thread(result.session_id(), result.thread_id());
+    let messages: Vec<Arc<Message>> = thread.messages().await.unwrap();
+    messages.iter().flat_map(|message| message.results().cloned().collect::<Vec<_>>()).collect()
+}
+
+/// A store in memory whose commits take their time, so that something can happen in the middle of one, and which can call
+/// itself durable.
+#[derive(Default)]
+pub(crate) struct TestStore {
+    pub(crate) inner: MemorySessionStore,
+    pub(crate) delay: Duration,
+    pub(crate) durable: bool,
+}
+
+impl SessionStore for TestStore {
+    fn is_durable(&self) -> bool {
+        self.durable
+    }
+    fn commit(&self, batch: Batch) -> BoxFuture<'_, Result<Committed, CommitError>> {
+        // It happens at once; whoever asked learns of it later.
+        let committed = self.inner.commit(batch);
+        Box::pin(async move {
+            let committed = committed.await;
+            if !self.delay.is_zero() {
+                tokio::time::sleep(self.delay).await;
+            }
+            committed
+        })
+    }
+    fn read(
+        &self,
+        thread: ThreadKey,
+        generation: Option<u64>,
+        from: u64,
+        limit: usize,
+    ) -> BoxFuture<'_, Result<Vec<Record>, StoreError>> {
+        self.inner.read(thread, generation, from, limit)
+    }
+    fn threads(&self, query: ThreadQuery) -> BoxFuture<'_, Result<Vec<ThreadRecord>, StoreError>> {
+        self.inner.threads(query)
+    }
+    fn outbox(&self, query: OutboxQuery) -> BoxFuture<'_, Result<Vec<OutboxEntry>, StoreError>> {
+        self.inner.outbox(query)
+    }
+    fn acquire(&self, thread: ThreadKey, owner: OwnerId, ttl: Duration) -> BoxFuture<'_, Result<Fence, LeaseError>> {
+        self.inner.acquire(thread, owner, ttl)
+    }
+    fn renew(&self, fences: Vec<Fence>, ttl: Duration) -> BoxFuture<'_, Result<(), LeaseError>> {
+        self.inner.renew(fences, ttl)
+    }
+    fn release(&self, fence: Fence) -> BoxFuture<'_, Result<(), LeaseError>> {
+        self.inner.release(fence)
+    }
+    fn changed(&self, after: Position) -> BoxFuture<'_, Result<Position, StoreError>> {
+        self.inner.changed(after)
+    }
+    fn delete_session(&self, session: SessionId) -> BoxFuture<'_, Result<(), StoreError>> {
+        self.inner.delete_session(session)
+    }
+}

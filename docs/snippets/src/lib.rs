@@ -26,6 +26,7 @@ pages! {
     getting_started: "docs/src/getting-started.md",
     introduction: "docs/src/introduction.md",
     limits_and_errors: "docs/src/limits-and-errors.md",
+    performance: "docs/src/performance.md",
     permissions: "docs/src/permissions.md",
     providers: "docs/src/providers.md",
     testing: "docs/src/testing.md",

@@ -118,37 +118,36 @@ impl Lane {
         Box::pin(self.drive(first_request))
     }
 
-    async fn turn(self: &Arc<Self>, first_request: MessageId) -> Result<StopReason, RunError> {
+    async fn turn(self: &Arc<Self>, mut request: MessageId) -> Result<StopReason, RunError> {
         let max_iterations = self.max_iterations(self.blueprint()?);
-        let mut request = Some(first_request);
         loop {
-            if let Some(id) = request.take() {
-                self.ask_model(id).await?;
-            }
-            if self.tree.cancellation.is_cancelled() {
-                return Err(RunError::Cancelled);
-            }
-            let step = {
-                let mut state = self.lock().await;
-                let step = turn::next(&state.thread, max_iterations);
-                if step == Step::CallModel {
-                    request = Some(self.record_request(&mut state, Timestamp::now()));
+            self.ask_model(request).await?;
+            request = loop {
+                if self.tree.cancellation.is_cancelled() {
+                    return Err(RunError::Cancelled);
                 }
-                step
+                let step = {
+                    let mut state = self.lock().await;
+                    let step = turn::next(&state.thread, max_iterations);
+                    if step == Step::CallModel {
+                        break self.record_request(&mut state, Timestamp::now());
+                    }
+                    step
+                };
+                match step {
+                    Step::CallModel => {}
+                    // On the heap: an agent without tools, as most children are, shall not be larger for them.
+                    Step::RunTools => Box::pin(self.run_tools()).await?,
+                    Step::Finish(Finish::Answered(stop)) => return Ok(stop),
+                    Step::Finish(Finish::IterationLimit(limit)) => {
+                        let agent = self.source.agent.agent_name.to_string();
+                        return Err(RunError::IterationLimit { agent, limit });
+                    }
+                    Step::Finish(Finish::Nothing) => {
+                        return Err(RunError::Internal { reason: "a turn ended before it had begun" });
+                    }
+                }
             };
-            match step {
-                Step::CallModel => {}
-                // On the heap: an agent without tools, as most children are, shall not be larger for them.
-                Step::RunTools => Box::pin(self.run_tools()).await?,
-                Step::Finish(Finish::Answered(stop)) => return Ok(stop),
-                Step::Finish(Finish::IterationLimit(limit)) => {
-                    let agent = self.source.agent.agent_name.to_string();
-                    return Err(RunError::IterationLimit { agent, limit });
-                }
-                Step::Finish(Finish::Nothing) => {
-                    return Err(RunError::Internal { reason: "a turn ended before it had begun" });
-                }
-            }
         }
     }
 

@@ -6,6 +6,7 @@ use std::sync::{
 };
 
 use hpd_agent::{
+    agent::RunError,
     event::{EventBody, ExecutionOutcome},
     prelude::*,
     testing::{Reply, ScriptedChatClient},
@@ -19,6 +20,17 @@ fn waiting_child() -> ScriptedChatClient {
     ScriptedChatClient::route()
         .when_system_contains("summarizer", [Reply::pending()])
         .otherwise([Reply::tool_call("summarizer", json!({"input": "x"})), Reply::text("again")])
+}
+
+#[tokio::test]
+async fn a_run_that_is_cancelled_at_once_asks_no_model() {
+    let script = ScriptedChatClient::texts(["never said"]);
+    let agent = Agent::builder().with_chat_client(script.clone()).build().await.unwrap();
+    let mut run = agent.run("Hello.");
+    run.start();
+    run.cancel();
+    assert!(matches!(run.await, Err(RunError::Cancelled)));
+    assert!(script.requests().is_empty());
 }
 
 #[tokio::test]

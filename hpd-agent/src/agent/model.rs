@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use futures_util::StreamExt as _;
 use smallvec::SmallVec;
+use tokio::task::coop::cooperative;
 
 use super::{
     RunError,
@@ -261,12 +262,11 @@ impl Lane {
     async fn receive(&self, starting: Starting<'_>, id: MessageId, answer: &mut Answer) -> Result<(), ChatError> {
         let client = &self.client.0;
         let mut stream = starting.await?;
-        while let Some(delta) = stream.next().await {
+        // A stream that is never at a loss for the next piece must not keep others, or a cancellation, waiting.
+        while let Some(delta) = cooperative(stream.next()).await {
             answer.take(self, id, delta?).map_err(|what| {
                 ChatError::new(client.info(), ChatErrorKind::Protocol, what).with_model(&*self.selection.model)
             })?;
-            // A stream that is never at a loss for the next piece must not keep others, or a cancellation, waiting.
-            tokio::task::coop::consume_budget().await;
         }
         if answer.stop.is_none() {
             let what = "the stream ended before the answer was complete";

@@ -38,7 +38,7 @@ pub(crate) struct Tree {
 #[derive(Debug, Default)]
 struct Shared {
     /// Few agents make up a tree: a scan beats a map.
-    usage: Vec<AgentUsage>,
+    usage: SmallVec<[AgentUsage; 2]>,
     executions: SmallVec<[(ThreadKey, ExecutionId); 2]>,
 }
 
@@ -56,23 +56,18 @@ impl Tree {
                 entry.usage += usage;
                 entry.model_calls += 1;
             }
-            None => {
-                if shared.usage.is_empty() {
-                    shared.usage.reserve_exact(2);
-                }
-                shared.usage.push(AgentUsage {
-                    agent_name: Arc::clone(&agent.agent_name),
-                    agent_id: agent.agent_id.clone(),
-                    model_calls: 1,
-                    usage,
-                });
-            }
+            None => shared.usage.push(AgentUsage {
+                agent_name: Arc::clone(&agent.agent_name),
+                agent_id: agent.agent_id.clone(),
+                model_calls: 1,
+                usage,
+            }),
         }
     }
 
     /// What the agents took, in the order of their first call.
     pub(crate) fn usage(&self) -> Vec<AgentUsage> {
-        self.lock().usage.clone()
+        self.lock().usage.to_vec()
     }
 
     pub(crate) fn began(&self, thread: &ThreadKey, execution: ExecutionId) {

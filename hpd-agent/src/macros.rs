@@ -68,7 +68,7 @@ pub use hpd_agent_macros::tool_harness;
 ///     #[subagent(
 ///         agent_id = "team.reviewer",
 ///         context = ModelChoice,
-///         invocation_mode = AgentInvocationModePolicy::ModelChoice,
+///         invocation_mode = AgentInvocationModePolicy::SynchronousOnly,
 ///         availability = SubAgentAvailability::through_depth(2),
 ///         tool_harnesses = [SearchTools],
 ///         metadata(team = "writing", priority = 2),

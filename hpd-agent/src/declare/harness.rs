@@ -11,7 +11,7 @@ use crate::{chat::BoxFuture, compaction::ForkCompaction, error::BoxError, id::Ag
 /// A type whose methods are tools: functions and subagents.
 ///
 /// Implemented by [`#[tool_harness]`](crate::tool_harness) only, on an inherent `impl` block; there is one such block
-/// per type. A [`DynamicHarness`](crate::tool) is the counterpart for tools that are known at run time only.
+/// per type.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is not a tool harness",
     label = "needs `#[tool_harness]` on an `impl {Self}` block"

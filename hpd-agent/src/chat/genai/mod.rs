@@ -35,9 +35,8 @@ const IDLE_TIMEOUT: Duration = Duration::from_secs(300);
 /// A client for OpenAI, Anthropic, Gemini, Ollama, DeepSeek, or any server that speaks OpenAI's protocol.
 ///
 /// Key and address come from the environment ([`GenaiProvider`] lists the variables) unless they are given. A missing
-/// key is an error of the first request, not of the construction. A request that
-/// fails before its answer begins is made again ([`RetryPolicy`](super::RetryPolicy)); not so one whose answer breaks off
-/// later.
+/// key is an error of the first request, not of the construction. A request that fails before its answer begins is made
+/// again ([`RetryPolicy`]); not so one whose answer breaks off later.
 ///
 /// What is special about it:
 ///

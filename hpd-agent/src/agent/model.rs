@@ -1,13 +1,14 @@
 //! Asking the model: from a journaled request to a journaled answer.
 
-use std::sync::Arc;
+use std::{any::Any, panic::AssertUnwindSafe, sync::Arc};
 
-use futures_util::StreamExt as _;
+use futures_util::{FutureExt as _, StreamExt as _};
 use smallvec::SmallVec;
 
 use super::{
     RunError,
     lane::{Lane, LaneState},
+    tools::panic_message,
 };
 use crate::{
     chat::{ChatDelta, ChatError, ChatErrorKind, ChatRequest},
@@ -48,7 +49,7 @@ impl Text {
     fn finish(self) -> Option<Arc<str>> {
         match self {
             Self::Empty => None,
-            Self::One(text) => Some(text).filter(|text| !text.is_empty()),
+            Self::One(text) => Some(text),
             Self::Many(text) => Some(text.into()),
         }
     }
@@ -112,6 +113,8 @@ impl Answer {
 
     fn take(&mut self, lane: &Lane, id: MessageId, delta: ChatDelta) -> Result<(), &'static str> {
         match delta {
+            // An empty piece says nothing, and a part of nothing but those is refused by providers.
+            ChatDelta::Text(text) | ChatDelta::Reasoning(text) if text.is_empty() => {}
             ChatDelta::Text(text) => {
                 lane.live(|| EventBody::TextDelta(TextDelta { message_id: id, delta: Arc::clone(&text) }));
                 self.text(text);
@@ -137,6 +140,9 @@ impl Answer {
             }
             ChatDelta::ToolCallArguments { index, text } => {
                 let call = self.call(index).ok_or("arguments arrived for a tool call that never began")?;
+                if text.is_empty() {
+                    return Ok(());
+                }
                 let call_id = call.id;
                 lane.live(|| EventBody::ToolCallArgs(ToolCallArgs { call_id, delta: Arc::clone(&text) }));
                 call.arguments.push(text);
@@ -235,8 +241,13 @@ impl Lane {
 
     async fn receive(&self, request: ChatRequest, id: MessageId, answer: &mut Answer) -> Result<(), ChatError> {
         let client = &self.client.0;
-        let mut stream = client.stream(request).await?;
-        while let Some(delta) = stream.next().await {
+        let panicked = |panic: Box<dyn Any + Send>| {
+            let what = format!("the client panicked: {}", panic_message(&*panic));
+            ChatError::new(client.info(), ChatErrorKind::Other, what).with_model(&*self.selection.model)
+        };
+        let opening = AssertUnwindSafe(async { client.stream(request).await });
+        let mut stream = opening.catch_unwind().await.map_err(panicked)??;
+        while let Some(delta) = AssertUnwindSafe(stream.next()).catch_unwind().await.map_err(panicked)? {
             answer.take(self, id, delta?).map_err(|what| {
                 ChatError::new(client.info(), ChatErrorKind::Protocol, what).with_model(&*self.selection.model)
             })?;

@@ -74,7 +74,11 @@ impl Lane {
         let request = child.record_request(&mut child_state, now);
         let started = SubAgentInvocationStarted { invocation: Arc::clone(invocation) };
         state.record(&self.source, now, EventBody::SubAgentInvocationStarted(started));
-        self.flush_both(&mut state, &child, &mut child_state).await?;
+        if let Err(error) = self.flush_both(&mut state, &child, &mut child_state).await {
+            // There is no child: this thread must not say so later.
+            state.retract();
+            return Err(error);
+        }
         drop(child_state);
         Ok((child, request))
     }

@@ -64,7 +64,11 @@ impl Lane {
         let mut state = self.lock().await;
         let (child, request) = self.record_child(&mut state, tool, invocation, input)?;
         let mut child_state = child.lock().await;
-        self.flush_both(&mut state, &child, &mut child_state).await?;
+        if let Err(error) = self.flush_both(&mut state, &child, &mut child_state).await {
+            // There is no child: this thread must not say so later.
+            state.retract();
+            return Err(error);
+        }
         drop(child_state);
         Ok((child, request))
     }

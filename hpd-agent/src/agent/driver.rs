@@ -107,10 +107,11 @@ impl Lane {
             self.tree.began(&self.key, execution);
         }
         let outcome = self.turn(first_request).await;
+        let ended = self.finish(outcome).await;
         if let Some(execution) = self.source.execution {
             self.tree.ended(execution);
         }
-        self.finish(outcome).await
+        ended
     }
 
     /// The same as a child: the one place where agents nest. The future of a child is part of its parent's.
@@ -180,7 +181,11 @@ impl Lane {
         }
         let finished = ExecutionFinished { outcome: how, error };
         state.record(&self.source, now, EventBody::ExecutionFinished(finished));
-        let committed = self.flush(&mut state).await;
+        let mut committed = self.flush(&mut state).await;
+        if committed.as_ref().is_err_and(|error| !error.is_fatal()) {
+            // An end is worth a second try: without it the execution would look as if it went on.
+            committed = self.flush(&mut state).await;
+        }
         let outcome = outcome.and_then(|answer| committed.map(|()| answer));
         let last_text = outcome.is_err().then(|| last.map(|message| message.shared_text())).flatten();
         Ended { outcome, last_text }

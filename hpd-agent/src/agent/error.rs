@@ -112,9 +112,14 @@ impl RunError {
         }
     }
 
-    /// Whether nothing more can be written to the journal.
+    /// Whether nothing more can be written to the journal. A store that failed without changing anything may do better
+    /// the next time.
     pub(crate) const fn is_fatal(&self) -> bool {
-        matches!(self, Self::Commit(_) | Self::Internal { .. } | Self::Panicked { .. })
+        match self {
+            Self::Commit(error) => !matches!(error, CommitError::Store(StoreError::Backend { .. })),
+            Self::Internal { .. } | Self::Panicked { .. } => true,
+            _ => false,
+        }
     }
 }
 

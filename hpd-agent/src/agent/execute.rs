@@ -20,7 +20,7 @@ use crate::{
     message::Message,
     permission::SessionMemory,
     session::{SessionError, ThreadState, load},
-    store::CommitError,
+    store::{CommitError, StoreError},
 };
 
 /// What a run is to do.
@@ -32,11 +32,20 @@ pub(super) struct Order {
     pub(super) config: Option<Arc<AgentRunConfig>>,
 }
 
+/// Whatever happens to a run's task, nobody waits for its tree afterwards; even if it is never polled.
+pub(super) struct OpenTree(pub(super) Arc<Tree>);
+
+impl Drop for OpenTree {
+    fn drop(&mut self) {
+        self.0.close();
+    }
+}
+
 /// The task of a root run.
-pub(super) async fn execute(agent: Agent, tree: Arc<Tree>, order: Box<Order>) -> Result<RunResult, RunError> {
+pub(super) async fn execute(agent: Agent, tree: OpenTree, order: Box<Order>) -> Result<RunResult, RunError> {
     let key = order.key.clone();
-    // Whatever happens, nobody waits for this tree afterwards, and the thread is free.
-    let mut claim = Claim { agent: &agent, tree: &tree, key: &key, kept: None, claimed: false };
+    // Whatever happens, the thread is free afterwards.
+    let mut claim = Claim { agent: &agent, tree: &tree.0, key: &key, kept: None, claimed: false };
     let result = claim.run(order).await;
     drop(claim);
     result
@@ -55,22 +64,26 @@ impl Drop for Claim<'_> {
         if self.claimed {
             self.agent.inner().release(self.key, self.kept.take());
         }
-        self.tree.close();
     }
 }
 
 impl Claim<'_> {
     async fn run(&mut self, order: Box<Order>) -> Result<RunResult, RunError> {
         let inner = self.agent.inner();
-        let kept = inner.claim(self.key, self.tree)?;
+        let kept = inner.claim(self.key, self.tree, order.new)?;
         self.claimed = true;
         let (lane, request) = match kept {
-            Some(kept) => match self.begin(kept.state, kept.memory, false, &order).await {
-                // Another process has continued the thread: what was kept is old.
-                Err(RunError::Commit(CommitError::Conflict { .. })) => self.begin_from_store(&order).await?,
+            Some(kept) => match self.begin(kept.state, false, &order).await {
+                // Another process has continued or deleted the thread: what was kept is old.
+                Err(RunError::Commit(
+                    CommitError::Conflict { .. } | CommitError::Store(StoreError::NotFound { .. }),
+                )) => {
+                    self.memory().clear();
+                    self.begin_from_store(&order).await?
+                }
                 begun => begun?,
             },
-            None if order.new => self.begin(self.new_thread()?, Arc::default(), true, &order).await?,
+            None if order.new => self.begin(self.new_thread()?, true, &order).await?,
             None => self.begin_from_store(&order).await?,
         };
         let Ended { outcome, .. } = Arc::clone(&lane).drive(request).await;
@@ -84,8 +97,10 @@ impl Claim<'_> {
         });
         // What could not be committed is not kept: the next run reads the journal.
         if !fatal && let Some(lane) = Arc::into_inner(lane) {
-            let thread = lane.state.into_inner().thread;
-            self.kept = Some(Box::new(Kept { state: thread, memory: lane.memory }));
+            let state = lane.state.into_inner();
+            if state.is_committed() {
+                self.kept = Some(Box::new(Kept { state: state.thread, memory: lane.memory }));
+            }
         }
         answer
     }
@@ -94,11 +109,10 @@ impl Claim<'_> {
     async fn begin(
         &self,
         thread: ThreadState,
-        memory: Arc<SessionMemory>,
         create: bool,
         order: &Order,
     ) -> Result<(Arc<Lane>, MessageId), RunError> {
-        let lane = Arc::new(self.lane(thread, memory, create, order.config.clone())?);
+        let lane = Arc::new(self.lane(thread, create, order.config.clone())?);
         let now = Timestamp::now();
         let mut state = lane.lock().await;
         if create {
@@ -113,8 +127,8 @@ impl Claim<'_> {
     }
 
     async fn begin_from_store(&self, order: &Order) -> Result<(Arc<Lane>, MessageId), RunError> {
-        let (thread, memory, create) = self.open_thread().await?;
-        self.begin(thread, memory, create, order).await
+        let (thread, create) = self.open_thread().await?;
+        self.begin(thread, create, order).await
     }
 
     fn new_thread(&self) -> Result<ThreadState, RunError> {
@@ -123,23 +137,22 @@ impl Claim<'_> {
         Ok(ThreadState::new(Arc::new(header), History::new()))
     }
 
-    async fn open_thread(&self) -> Result<(ThreadState, Arc<SessionMemory>, bool), RunError> {
+    /// What the session remembers; shared by all its threads.
+    fn memory(&self) -> Arc<SessionMemory> {
+        Arc::clone(self.tree.memory.get_or_init(Arc::default))
+    }
+
+    async fn open_thread(&self) -> Result<(ThreadState, bool), RunError> {
         let store = &*self.agent.inner().store;
-        let memory = Arc::new(load_memory(store, self.key).await?);
+        load_memory(store, self.key, &self.memory()).await?;
         match load(store, self.key).await {
-            Ok(thread) => Ok((thread, memory, false)),
-            Err(SessionError::NotFound { .. }) => Ok((self.new_thread()?, memory, true)),
+            Ok(thread) => Ok((thread, false)),
+            Err(SessionError::NotFound { .. }) => Ok((self.new_thread()?, true)),
             Err(error) => Err(error.into()),
         }
     }
 
-    fn lane(
-        &self,
-        thread: ThreadState,
-        memory: Arc<SessionMemory>,
-        create: bool,
-        config: Option<Arc<AgentRunConfig>>,
-    ) -> Result<Lane, RunError> {
+    fn lane(&self, thread: ThreadState, create: bool, config: Option<Arc<AgentRunConfig>>) -> Result<Lane, RunError> {
         let inner = self.agent.inner();
         let blueprint = self.agent.root()?;
         let client = blueprint.client.clone().or_else(|| inner.client.clone());
@@ -160,7 +173,7 @@ impl Claim<'_> {
             selection: client.0.info().selection(&options),
             client,
             options,
-            memory,
+            memory: self.memory(),
             denials: Arc::default(),
             ceiling: blueprint.config.max_sub_agent_depth(),
             run_config: config,

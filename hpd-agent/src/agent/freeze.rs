@@ -4,12 +4,16 @@ use std::{
     any::TypeId,
     collections::HashMap,
     fmt,
+    panic::AssertUnwindSafe,
     sync::{Arc, OnceLock},
 };
+
+use futures_util::FutureExt as _;
 
 use super::{
     BuildProblem,
     blueprint::{FunctionTool, SubAgentTool, Tool, ToolKind},
+    tools::panic_message,
 };
 use crate::{
     chat::{Schema, ToolSpec},
@@ -172,7 +176,12 @@ impl Freezer {
         match &info.kind {
             CapabilityKind::Function(function) => self.function(harness, index, info, function, at),
             CapabilityKind::SubAgent(declared) => {
-                let value = match harness.define(index, context)?.await {
+                let defining = async { Some(harness.define(index, context)?.await) };
+                let value = match AssertUnwindSafe(defining).catch_unwind().await {
+                    Ok(defined) => defined?,
+                    Err(panic) => Err(format!("it panicked: {}", panic_message(&*panic)).into()),
+                };
+                let value = match value {
                     Ok(value) => value,
                     Err(source) => {
                         self.problems.push(BuildProblem::Definition { at: at.to_string(), source });

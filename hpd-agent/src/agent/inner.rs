@@ -68,9 +68,18 @@ impl AgentInner {
         self.threads.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Takes a thread for a run. What was kept of it comes with it.
-    pub(crate) fn claim(&self, key: &ThreadKey, tree: &Arc<Tree>) -> Result<Option<Box<Kept>>, RunError> {
+    /// Takes a thread for a run. What was kept of it comes with it. `new`: nobody else can know it.
+    pub(crate) fn claim(&self, key: &ThreadKey, tree: &Arc<Tree>, new: bool) -> Result<Option<Box<Kept>>, RunError> {
         let mut threads = self.lock();
+        // A child works on its thread without a slot of its own.
+        if !new && threads.trees().any(|tree| tree.execution(key).is_some()) {
+            return Err(RunError::ThreadBusy { thread: key.clone() });
+        }
+        if !new && let Some(memory) = threads.memory(&key.session_id) {
+            // Set by nobody else: a tree takes one thread.
+            let _ = tree.memory.set(memory);
+        }
+        tree.memory.get_or_init(Arc::default);
         match threads.slots.get_mut(key) {
             Some(Slot::Running(_)) => Err(RunError::ThreadBusy { thread: key.clone() }),
             Some(slot) => match std::mem::replace(slot, Slot::Running(Arc::clone(tree))) {
@@ -108,11 +117,7 @@ impl AgentInner {
 
     /// The trees that run now.
     pub(crate) fn trees(&self) -> Vec<Arc<Tree>> {
-        let running = |slot: &Slot| match slot {
-            Slot::Running(tree) => Some(Arc::clone(tree)),
-            Slot::Idle { .. } => None,
-        };
-        self.lock().slots.values().filter_map(running).collect()
+        self.lock().trees().cloned().collect()
     }
 
     /// The name of a running thread of a session, if there is one.
@@ -120,7 +125,8 @@ impl AgentInner {
         let threads = self.lock();
         let running =
             |(key, slot): &(&ThreadKey, &Slot)| key.session_id == *session && matches!(slot, Slot::Running(_));
-        threads.slots.iter().find(running).map(|(key, _)| key.clone())
+        let root = threads.slots.iter().find(running).map(|(key, _)| key.clone());
+        root.or_else(|| threads.trees().find_map(|tree| tree.execution_in(session)))
     }
 
     /// Forgets what is kept of a session.
@@ -133,6 +139,23 @@ impl AgentInner {
 }
 
 impl Threads {
+    /// What a session remembers, if a thread of it is known: all of them share it.
+    fn memory(&self, session: &SessionId) -> Option<Arc<SessionMemory>> {
+        let of_session = self.slots.iter().filter(|(key, _)| key.session_id == *session);
+        let mut memories = of_session.filter_map(|(_, slot)| match slot {
+            Slot::Running(tree) => tree.memory.get(),
+            Slot::Idle { kept, .. } => Some(&kept.memory),
+        });
+        memories.next().cloned()
+    }
+
+    fn trees(&self) -> impl Iterator<Item = &Arc<Tree>> {
+        self.slots.values().filter_map(|slot| match slot {
+            Slot::Running(tree) => Some(tree),
+            Slot::Idle { .. } => None,
+        })
+    }
+
     fn evict(&mut self) {
         let oldest = self.slots.iter().filter_map(|(key, slot)| match slot {
             Slot::Idle { used, .. } => Some((*used, key)),

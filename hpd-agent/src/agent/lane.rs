@@ -71,6 +71,18 @@ impl LaneState {
         self.pending.push(event);
     }
 
+    /// Takes back the last thing that was recorded, which could not be committed and which the fold only counts.
+    pub(crate) fn retract(&mut self) {
+        if self.pending.pop().is_some() {
+            self.thread.len -= 1;
+        }
+    }
+
+    /// Whether the store has all that was recorded.
+    pub(crate) fn is_committed(&self) -> bool {
+        self.pending.is_empty()
+    }
+
     /// What has been recorded, as an append; `None` if nothing has.
     fn append(&self) -> Option<Append> {
         if self.pending.is_empty() && !self.create {

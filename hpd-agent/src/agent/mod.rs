@@ -35,7 +35,7 @@ use crate::{
     error::IdError,
     event::{ForkPoint, ThreadHeader},
     id::{AgentId, ExecutionId, RequestId, SessionId, ThreadId, ThreadKey},
-    message::{Message, Role},
+    message::{Message, Part, Role},
     permission::{PermissionDecision, PermissionRequest, RespondOutcome},
     session::{SessionError, load},
     store::{AgentStore, Append, Batch, SessionStore},
@@ -91,12 +91,14 @@ impl From<Arc<str>> for Input {
 }
 
 impl From<Message> for Input {
-    /// The message counts as the user's, whatever its role.
+    /// The message counts as the user's, whatever its role. Only its text does: an answer with reasoning or tool calls
+    /// in it can be handed on.
     fn from(message: Message) -> Self {
-        if message.role() == Role::User {
+        let is_text = |part: &&Part| matches!(part, Part::Text(_));
+        if message.role() == Role::User && message.parts().iter().all(|part| is_text(&part)) {
             return Self(message);
         }
-        Self(Message::of(message.id(), Role::User, message.parts().iter().cloned()))
+        Self(Message::of(message.id(), Role::User, message.parts().iter().filter(is_text).cloned()))
     }
 }
 
@@ -152,14 +154,7 @@ impl Agent {
         T: TryInto<ThreadId>,
         IdError: From<S::Error> + From<T::Error>,
     {
-        let key = ThreadKey::new(session, thread).and_then(|key| match key.thread_id.as_str().starts_with('$') {
-            false => Ok(key),
-            true => Err(IdError {
-                kind: "thread id",
-                text: key.thread_id.to_string(),
-                rule: "one that does not begin with `$`, which is for what the runtime keeps itself",
-            }),
-        });
+        let key = ThreadKey::new(session, thread).and_then(for_conversations);
         Thread { agent: self.clone(), key }
     }
 
@@ -200,6 +195,18 @@ impl Agent {
         }
         self.inner.forget(session);
         Ok(self.inner.store.delete_session(session.clone()).await?)
+    }
+}
+
+/// A thread that callers may name.
+fn for_conversations(key: ThreadKey) -> Result<ThreadKey, IdError> {
+    match key.thread_id.as_str().starts_with('$') {
+        false => Ok(key),
+        true => Err(IdError {
+            kind: "thread id",
+            text: key.thread_id.to_string(),
+            rule: "one that does not begin with `$`, which is for what the runtime keeps itself",
+        }),
     }
 }
 
@@ -263,6 +270,7 @@ impl Thread {
     {
         let key = self.key.clone()?;
         let fork = ThreadKey::of(key.session_id.clone(), thread.try_into().map_err(IdError::from)?);
+        let fork = for_conversations(fork)?;
         let source = load(&*self.agent.inner.store, &key).await?;
         if source.len == 0 && source.header.forked_from.is_none() {
             return Err(SessionError::NotFound { thread: key }.into());

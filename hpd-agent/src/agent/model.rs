@@ -1,14 +1,20 @@
 //! Asking the model: from a journaled request to a journaled answer.
 
-use std::sync::Arc;
+use std::{
+    any::Any,
+    future::ready,
+    panic::{AssertUnwindSafe, catch_unwind},
+    sync::Arc,
+};
 
-use futures_util::StreamExt as _;
+use futures_util::{FutureExt as _, StreamExt as _};
 use smallvec::SmallVec;
 use tokio::task::coop::cooperative;
 
 use super::{
     RunError,
     lane::{Lane, LaneState},
+    tools::panic_message,
 };
 use crate::{
     chat::{BoxFuture, ChatDelta, ChatError, ChatErrorKind, ChatRequest, ChatStream},
@@ -50,7 +56,7 @@ impl Text {
     fn finish(self) -> Option<Arc<str>> {
         match self {
             Self::Empty => None,
-            Self::One(text) => Some(text).filter(|text| !text.is_empty()),
+            Self::One(text) => Some(text),
             Self::Many(text) => Some(text.into()),
         }
     }
@@ -115,6 +121,8 @@ impl Answer {
 
     fn take(&mut self, lane: &Lane, id: MessageId, delta: ChatDelta) -> Result<(), &'static str> {
         match delta {
+            // An empty piece says nothing, and a part of nothing but those is refused by providers.
+            ChatDelta::Text(text) | ChatDelta::Reasoning(text) if text.is_empty() => {}
             ChatDelta::Text(text) => {
                 lane.live(|| EventBody::TextDelta(TextDelta { message_id: id, delta: Arc::clone(&text) }));
                 self.text(text);
@@ -140,6 +148,9 @@ impl Answer {
             }
             ChatDelta::ToolCallArguments { index, text } => {
                 let call = self.call(index).ok_or("arguments arrived for a tool call that never began")?;
+                if text.is_empty() {
+                    return Ok(());
+                }
                 let call_id = call.id;
                 lane.live(|| EventBody::ToolCallArgs(ToolCallArgs { call_id, delta: Arc::clone(&text) }));
                 call.arguments.push(text);
@@ -181,6 +192,8 @@ impl Answer {
 
 /// What is recorded of an answer, and whether there is one.
 type Heard = (EventBody, Result<(), RunError>);
+
+type Panic = Box<dyn Any + Send>;
 
 /// A request that has been made, and whose answer has not begun.
 type Starting<'a> = BoxFuture<'a, Result<ChatStream, ChatError>>;
@@ -224,12 +237,19 @@ impl Lane {
             return Ok(None);
         }
         let blueprint = self.blueprint()?;
-        Ok(Some(self.client.0.stream(ChatRequest {
+        let request = ChatRequest {
             system: self.system(blueprint),
             history,
             tools: blueprint.tools.visible(self.depth(), self.ceiling),
             options: Arc::clone(&self.options),
-        })))
+        };
+        let starting = catch_unwind(AssertUnwindSafe(|| self.client.0.stream(request)));
+        Ok(Some(starting.unwrap_or_else(|panic| Box::pin(ready(Err(self.client_panicked(&panic)))))))
+    }
+
+    fn client_panicked(&self, panic: &Panic) -> ChatError {
+        let what = format!("the client panicked: {}", panic_message(&**panic));
+        ChatError::new(self.client.0.info(), ChatErrorKind::Other, what).with_model(&*self.selection.model)
     }
 
     /// Hears an answer to its end.
@@ -261,9 +281,10 @@ impl Lane {
 
     async fn receive(&self, starting: Starting<'_>, id: MessageId, answer: &mut Answer) -> Result<(), ChatError> {
         let client = &self.client.0;
-        let mut stream = starting.await?;
+        let panicked = |panic: Panic| self.client_panicked(&panic);
+        let mut stream = AssertUnwindSafe(starting).catch_unwind().await.map_err(panicked)??;
         // A stream that is never at a loss for the next piece must not keep others, or a cancellation, waiting.
-        while let Some(delta) = cooperative(stream.next()).await {
+        while let Some(delta) = AssertUnwindSafe(cooperative(stream.next())).catch_unwind().await.map_err(panicked)? {
             answer.take(self, id, delta?).map_err(|what| {
                 ChatError::new(client.info(), ChatErrorKind::Protocol, what).with_model(&*self.selection.model)
             })?;

@@ -1,14 +1,15 @@
 //! Permission for one call: policy, remembered choices, and asking whoever can be asked.
 
-use std::sync::Arc;
+use std::{any::Any, panic::AssertUnwindSafe, sync::Arc};
 
+use futures_util::FutureExt as _;
 use tokio::sync::Mutex;
 
 use super::{
     RunError,
     blueprint::{Tool, ToolKind},
     lane::{Lane, LaneState},
-    tools::CANCELLED,
+    tools::{CANCELLED, panic_message},
 };
 use crate::{
     event::{
@@ -55,13 +56,15 @@ impl Lane {
             sub_agent,
             agent: &self.source.agent,
         };
-        match self.agent.permissions.policy().rule(&view) {
-            Ruling::Allow => return Ok(Permit::Granted),
-            Ruling::Deny { reason } => return Ok(refused(reason)),
-            Ruling::Ask => {}
-        }
-        if let Some(permit) = self.remembered(name) {
-            return Ok(permit);
+        let ruling = std::panic::catch_unwind(AssertUnwindSafe(|| self.agent.permissions.policy().rule(&view)));
+        let remembered = self.remembered(name);
+        match (ruling, remembered) {
+            (Ok(Ruling::Deny { reason }), _) => return Ok(refused(reason)),
+            (Ok(Ruling::Allow), None) => return Ok(Permit::Granted),
+            // What was denied for good stays denied, whatever the rule says about this call or this agent.
+            (Ok(Ruling::Allow | Ruling::Ask), Some(permit)) => return Ok(permit),
+            (Ok(Ruling::Ask), None) => {}
+            (Err(panic), _) => return Ok(refused(self.policy_panicked(name, &*panic))),
         }
         let _turn = turn.lock().await;
         if self.tree.cancellation.is_cancelled() {
@@ -73,6 +76,13 @@ impl Lane {
             // Rare and large: it shall not make every waiting child larger.
             None => Box::pin(self.ask(tool, call)).await,
         }
+    }
+
+    /// A policy that panics denies: permission fails closed, and the journal goes on.
+    fn policy_panicked(&self, tool: &str, panic: &(dyn Any + Send)) -> String {
+        let message = panic_message(panic);
+        tracing::error!(tool, message, agent = %self.source.agent.agent_name, "the permission policy panicked");
+        format!("Permission to use `{tool}` was denied: whoever decides about it failed. Do without it.")
     }
 
     fn remembered(&self, tool: &str) -> Option<Permit> {
@@ -118,10 +128,18 @@ impl Lane {
                 answer = self.somebody(request) => answer,
             }
         };
+        // Not only a policy panics: so does a timer in a runtime without time.
+        let asked = AssertUnwindSafe(async { tokio::time::timeout(permissions.timeout(), asked).await });
         let answer = tokio::select! {
             biased;
             () = self.tree.cancellation.wait() => Answer::Cancelled,
-            answer = tokio::time::timeout(permissions.timeout(), asked) => answer.unwrap_or(Answer::TimedOut),
+            answer = asked.catch_unwind() => match answer {
+                Ok(answer) => answer.unwrap_or(Answer::TimedOut),
+                Err(panic) => {
+                    self.policy_panicked(tool.name().as_str(), &*panic);
+                    Answer::Decided(PermissionDecision::deny("Whoever decides about it failed."))
+                }
+            },
         };
         self.answered(tool, id, answer).await
     }
@@ -231,15 +249,20 @@ fn session_thread(of: &ThreadKey) -> ThreadKey {
     ThreadKey::of(of.session_id.clone(), ThreadId::trusted(SESSION_THREAD))
 }
 
-/// What a session remembers, read from its own thread.
-pub(crate) async fn load_memory(store: &dyn SessionStore, of: &ThreadKey) -> Result<SessionMemory, RunError> {
+/// Reads what a session remembers from its own thread.
+pub(crate) async fn load_memory(
+    store: &dyn SessionStore,
+    of: &ThreadKey,
+    memory: &SessionMemory,
+) -> Result<(), RunError> {
     let key = session_thread(of);
     if store.threads(ThreadQuery::key(key.clone())).await?.is_empty() {
-        return Ok(SessionMemory::default());
+        return Ok(());
     }
     let records = store.read(key, None, 1, usize::MAX).await?;
-    Ok(SessionMemory::restored(records.iter().filter_map(|record| match record.event.body() {
+    memory.restore(records.iter().filter_map(|record| match record.event.body() {
         EventBody::PermissionRemembered(remembered) => Some((Arc::clone(&remembered.function_name), remembered.choice)),
         _ => None,
-    })))
+    }));
+    Ok(())
 }

@@ -10,7 +10,7 @@ use tokio::task::JoinHandle;
 
 use super::{
     Agent, AgentUsage, EventStream, RunError,
-    execute::{Order, execute},
+    execute::{OpenTree, Order, execute},
     tree::Tree,
 };
 use crate::{
@@ -176,7 +176,7 @@ impl Run {
             (_, Err(_)) => return self.fail(RunError::NoRuntime),
         };
         let (order, runtime) = order;
-        let task = execute(self.agent.clone(), Arc::clone(&self.tree), order);
+        let task = execute(self.agent.clone(), OpenTree(Arc::clone(&self.tree)), order);
         self.state = RunState::Running(runtime.spawn(task));
     }
 
@@ -255,8 +255,11 @@ impl Future for RunFuture {
 
 impl Drop for Run {
     fn drop(&mut self) {
-        if self.attached && matches!(self.state, RunState::Running(_)) {
-            self.tree.cancellation.cancel();
+        match self.state {
+            RunState::Running(_) if self.attached => self.tree.cancellation.cancel(),
+            // It never starts: whoever listens to it is told so.
+            RunState::Waiting(_) => self.tree.close(),
+            RunState::Running(_) | RunState::Taken => {}
         }
     }
 }

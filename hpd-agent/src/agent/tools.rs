@@ -49,6 +49,10 @@ impl Lane {
         let mut running = FuturesUnordered::new();
         let mut result = Ok(());
         for &call in open {
+            if result.is_err() {
+                // Nothing more can be journaled, so nothing more may have effects.
+                break;
+            }
             let exclusive = blueprint
                 .tools
                 .get(&call.name)

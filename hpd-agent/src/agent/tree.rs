@@ -1,15 +1,15 @@
 //! What a root run and all its descendants share.
 
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
 use smallvec::SmallVec;
 
 use crate::{
     declare::Cancellation,
     event::{AgentScope, EventHub},
-    id::{AgentId, ExecutionId, ThreadKey},
+    id::{AgentId, ExecutionId, SessionId, ThreadKey},
     message::Usage,
-    permission::Broker,
+    permission::{Broker, SessionMemory},
 };
 
 /// The token usage of one agent in a run, however often it was called.
@@ -32,6 +32,8 @@ pub(crate) struct Tree {
     pub(crate) hub: EventHub,
     pub(crate) cancellation: Cancellation,
     pub(crate) broker: Arc<Broker>,
+    /// What the session of the root remembers; set when the run takes its thread.
+    pub(crate) memory: OnceLock<Arc<SessionMemory>>,
     shared: Mutex<Shared>,
 }
 
@@ -85,6 +87,11 @@ impl Tree {
     /// The execution that works on a thread, if one does.
     pub(crate) fn execution(&self, thread: &ThreadKey) -> Option<ExecutionId> {
         self.lock().executions.iter().find(|(key, _)| key == thread).map(|(_, id)| *id)
+    }
+
+    /// A thread of a session on which something works, if there is one.
+    pub(crate) fn execution_in(&self, session: &SessionId) -> Option<ThreadKey> {
+        self.lock().executions.iter().find(|(key, _)| key.session_id == *session).map(|(key, _)| key.clone())
     }
 
     /// Ends everything that waits for this tree.

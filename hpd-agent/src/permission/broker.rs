@@ -69,6 +69,8 @@ struct Pending {
     request: PermissionRequest,
     /// The threads from the root to the one that asks.
     path: Vec<ThreadKey>,
+    /// Whether it is committed and was shown to those who had taken the requests.
+    announced: bool,
     answer: oneshot::Sender<PermissionDecision>,
 }
 
@@ -84,13 +86,17 @@ impl Broker {
         path: Vec<ThreadKey>,
     ) -> oneshot::Receiver<PermissionDecision> {
         let (answer, receiver) = oneshot::channel();
-        self.lock().pending.push(Pending { request: request.clone(), path, answer });
+        self.lock().pending.push(Pending { request: request.clone(), path, announced: false, answer });
         receiver
     }
 
     /// Shows a question to those who took the requests.
     pub(crate) fn announce(&self, request: &PermissionRequest) {
-        self.lock().watchers.retain(|watcher| watcher.send(request.clone()).is_ok());
+        let mut inner = self.lock();
+        if let Some(pending) = inner.pending.iter_mut().find(|pending| pending.request.id() == request.id()) {
+            pending.announced = true;
+        }
+        inner.watchers.retain(|watcher| watcher.send(request.clone()).is_ok());
     }
 
     /// Resolves when nobody has the requests any more.
@@ -168,7 +174,7 @@ impl Broker {
     pub(crate) fn watch(self: &Arc<Self>) -> PermissionRequests {
         let (sender, receiver) = mpsc::unbounded_channel();
         let mut inner = self.lock();
-        for pending in &inner.pending {
+        for pending in inner.pending.iter().filter(|pending| pending.announced) {
             // The receiver is alive: it is right here.
             let _ = sender.send(pending.request.clone());
         }

@@ -17,14 +17,17 @@ struct Inner {
 }
 
 impl SessionMemory {
-    /// The choices that a session's own thread holds.
-    pub(crate) fn restored(choices: impl IntoIterator<Item = (Arc<str>, PermissionChoice)>) -> Self {
-        let memory = Self::default();
+    /// Takes in the choices that the session's own thread holds.
+    pub(crate) fn restore(&self, choices: impl IntoIterator<Item = (Arc<str>, PermissionChoice)>) {
         for (tool, choice) in choices {
-            memory.remember(tool, choice);
+            self.remember(tool, choice);
         }
-        memory.lock().stored = true;
-        memory
+        self.set_stored();
+    }
+
+    /// Forgets all: what was known may be that of a session that somebody has deleted.
+    pub(crate) fn clear(&self) {
+        *self.lock() = Inner::default();
     }
 
     fn lock(&self) -> MutexGuard<'_, Inner> {

@@ -1,8 +1,7 @@
-use std::sync::Arc;
+use std::{collections::HashSet, sync::Arc};
 
 use super::ThreadState;
 use crate::{
-    chat::BoxFuture,
     event::{ForkPoint, ThreadHeader},
     history::History,
     id::ThreadKey,
@@ -10,8 +9,6 @@ use crate::{
 };
 
 const PAGE: usize = 1_000;
-/// A chain of forks longer than this is taken for a circle.
-const DEEPEST_FORK: usize = 1_000;
 
 /// A thread that could not be read.
 #[derive(Debug, thiserror::Error)]
@@ -50,62 +47,88 @@ impl SessionError {
     }
 }
 
-/// Reads a thread: the history that it was forked from, and over it its own events.
+/// One thread of a chain of forks.
+struct Link {
+    header: Arc<ThreadHeader>,
+    generation: u64,
+    /// The last record that counts.
+    last: u64,
+}
+
+/// Reads a thread: the history that it was forked from, and over it its own events. A conversation that is forked for
+/// every change of mind is a long chain, so this does not recurse.
 pub(crate) async fn load(store: &dyn SessionStore, key: &ThreadKey) -> Result<ThreadState, SessionError> {
-    load_at_depth(store, key, None, 0).await
-}
-
-async fn header(store: &dyn SessionStore, key: &ThreadKey) -> Result<Option<(Arc<ThreadHeader>, u64)>, StoreError> {
-    let found = store.threads(ThreadQuery::key(key.clone())).await?;
-    Ok(found.into_iter().next().map(|thread| (thread.header, thread.generation)))
-}
-
-fn load_at_depth<'a>(
-    store: &'a dyn SessionStore,
-    key: &'a ThreadKey,
-    until: Option<&'a ForkPoint>,
-    depth: usize,
-) -> BoxFuture<'a, Result<ThreadState, SessionError>> {
-    Box::pin(async move {
-        let (header, current) =
-            header(store, key).await?.ok_or_else(|| SessionError::NotFound { thread: key.clone() })?;
-        let generation = until.map_or(current, |point| point.generation);
+    let mut chain = Vec::with_capacity(1);
+    let mut next = Some(link(store, key, None).await?);
+    let mut seen = HashSet::new();
+    while let Some(link) = next {
         // A later generation holds everything that it begins with.
-        let history = match &header.forked_from {
-            Some(point) if generation == 1 => fork_source(store, key, point, depth).await?,
-            _ => History::new(),
+        let point = link.header.forked_from.clone().filter(|_| link.generation == 1);
+        chain.push(link);
+        next = match point {
+            None => None,
+            Some(point) => Some(fork_source(store, &chain, &mut seen, &point).await?),
         };
-        let mut state = ThreadState::new(header, history);
-        state.generation = generation;
-        let last = until.map_or(u64::MAX, |point| point.sequence);
-        while state.len < last {
-            let limit = usize::try_from(last - state.len).unwrap_or(PAGE).min(PAGE);
-            let records = store.read(key.clone(), Some(generation), state.len + 1, limit).await?;
-            if records.is_empty() {
-                break;
+    }
+    let mut history = History::new();
+    loop {
+        let Some(link) = chain.pop() else { return Err(SessionError::NotFound { thread: key.clone() }) };
+        let source_thread = link.header.key.clone();
+        let folded = fold(store, link, history).await;
+        let Some(fork) = chain.last() else { return folded };
+        history = match folded {
+            Err(SessionError::Store(error @ StoreError::NotFound { .. })) => {
+                return Err(broken(&fork.header.key, source_thread, error.to_string()));
             }
-            for record in records {
-                state.apply(&record.event);
-            }
-        }
-        Ok(state)
+            folded => folded?.fork_history(),
+        };
+    }
+}
+
+async fn link(store: &dyn SessionStore, key: &ThreadKey, until: Option<&ForkPoint>) -> Result<Link, SessionError> {
+    let found = store.threads(ThreadQuery::key(key.clone())).await?;
+    let thread = found.into_iter().next().ok_or_else(|| SessionError::NotFound { thread: key.clone() })?;
+    Ok(match until {
+        None => Link { header: thread.header, generation: thread.generation, last: u64::MAX },
+        Some(point) => Link { header: thread.header, generation: point.generation, last: point.sequence },
     })
 }
 
+/// The thread that the last one of `chain` was forked from.
 async fn fork_source(
     store: &dyn SessionStore,
-    key: &ThreadKey,
+    chain: &[Link],
+    seen: &mut HashSet<ThreadKey>,
     point: &ForkPoint,
-    depth: usize,
-) -> Result<History, SessionError> {
-    let broken =
-        |reason: String| SessionError::BrokenFork { thread: key.clone(), source_thread: point.thread.clone(), reason };
-    if depth >= DEEPEST_FORK {
+) -> Result<Link, SessionError> {
+    let fork = chain.last().map_or(&point.thread, |link| &link.header.key);
+    let broken = |reason| broken(fork, point.thread.clone(), reason);
+    if !seen.insert(point.thread.clone()) {
         return Err(broken("the chain of forks has no end".to_owned()));
     }
-    match load_at_depth(store, &point.thread, Some(point), depth + 1).await {
-        Ok(source) => Ok(source.fork_history()),
-        Err(SessionError::Store(error @ StoreError::Backend { .. })) => Err(error.into()),
-        Err(error) => Err(broken(error.to_string())),
+    match link(store, &point.thread, Some(point)).await {
+        Err(error @ SessionError::NotFound { .. }) => Err(broken(error.to_string())),
+        other => other,
     }
+}
+
+fn broken(fork: &ThreadKey, source_thread: ThreadKey, reason: String) -> SessionError {
+    SessionError::BrokenFork { thread: fork.clone(), source_thread, reason }
+}
+
+async fn fold(store: &dyn SessionStore, link: Link, history: History) -> Result<ThreadState, SessionError> {
+    let key = link.header.key.clone();
+    let mut state = ThreadState::new(link.header, history);
+    state.generation = link.generation;
+    while state.len < link.last {
+        let limit = usize::try_from(link.last - state.len).unwrap_or(PAGE).min(PAGE);
+        let records = store.read(key.clone(), Some(link.generation), state.len + 1, limit).await?;
+        if records.is_empty() {
+            break;
+        }
+        for record in records {
+            state.apply(&record.event);
+        }
+    }
+    Ok(state)
 }

@@ -237,13 +237,12 @@ impl Sessions {
     }
 
     fn threads(&self, query: &ThreadQuery) -> Vec<ThreadRecord> {
-        let of_session = query.session.as_ref().or(query.key.as_ref().map(|key| &key.session_id));
-        let sessions: Vec<_> = match of_session {
-            Some(session) => self.sessions.get(session).into_iter().collect(),
-            None => self.sessions.values().collect(),
+        let mut found: Vec<&Log> = match (&query.key, &query.session) {
+            (Some(key), _) => self.log(key).into_iter().collect(),
+            (None, Some(session)) => self.sessions.get(session).into_iter().flat_map(HashMap::values).collect(),
+            (None, None) => self.sessions.values().flat_map(HashMap::values).collect(),
         };
-        let mut found: Vec<&Log> =
-            sessions.into_iter().flat_map(HashMap::values).filter(|log| query.matches(&log.header)).collect();
+        found.retain(|log| query.matches(&log.header));
         found.sort_unstable_by(|a, b| a.header.key.cmp(&b.header.key));
         found
             .into_iter()

@@ -8,6 +8,7 @@
     reason = "helpers of tests may fail a test"
 )]
 
+mod breaker;
 mod build;
 mod cancellation;
 mod delegation;

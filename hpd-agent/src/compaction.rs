@@ -1,4 +1,5 @@
-//! How a conversation is made smaller: the specification. The wire tags are those of the first seed's model.
+//! How a conversation is made smaller: the specification. This version keeps it with a declaration and cannot apply it
+//! yet: an agent with a child that asks for it is not built.
 
 use serde::{Deserialize, Serialize};
 

@@ -73,7 +73,7 @@ pub use self::macros::{ai_function, subagent, tool_harness};
 /// What an application needs to declare and to run agents.
 pub mod prelude {
     pub use crate::{
-        agent::{Agent, RunError, RunResult},
+        agent::{Agent, Run, RunError, RunResult, Thread},
         ai_function,
         compaction::ForkCompaction,
         declare::{

@@ -97,6 +97,12 @@ pub enum BuildProblem {
         /// Where the second is declared.
         second: String,
     },
+    /// One harness was given to the builder twice.
+    #[error("harness `{harness}` was given to the builder twice: leave one out")]
+    DuplicateHarness {
+        /// The harness.
+        harness: String,
+    },
     /// Two declarations define one agent.
     #[error("agent id `{id}` is defined twice: by {first} and by {second}; give one of them another id")]
     DuplicateAgentId {
@@ -198,6 +204,7 @@ impl BuildProblem {
             Self::MissingDescription { .. } => "missing_description",
             Self::MissingAgentId { .. } => "missing_agent_id",
             Self::DuplicateTool { .. } => "duplicate_tool",
+            Self::DuplicateHarness { .. } => "duplicate_harness",
             Self::DuplicateAgentId { .. } => "duplicate_agent_id",
             Self::UnknownHarness { .. } => "unknown_harness",
             Self::NoHarnessInstance { .. } => "no_harness_instance",

@@ -217,11 +217,17 @@ impl AgentBuilder {
         freezer.definitions.push(Definition { agent_id, config: self.config, harnesses: Vec::new(), at: at.clone() });
         let mut harnesses = Vec::new();
         for wanted in self.harnesses.into_iter().chain(names.into_iter().map(Wanted::Name)) {
-            harnesses.extend(match wanted {
-                Wanted::Type(harness) => freezer.harness(&harness, &at),
-                Wanted::Value(harness) => Some(freezer.add(harness)),
-                Wanted::Name(name) => freezer.harness_named(&name, &at),
-            });
+            let (name, place) = match wanted {
+                Wanted::Type(harness) => (harness.name().to_owned(), freezer.harness(&harness, &at)),
+                Wanted::Value(harness) => (harness.name().to_owned(), Some(freezer.add(harness))),
+                Wanted::Name(name) => (name.to_string(), freezer.harness_named(&name, &at)),
+            };
+            match place {
+                Some(place) if harnesses.contains(&place) => {
+                    freezer.problems.push(BuildProblem::DuplicateHarness { harness: name });
+                }
+                place => harnesses.extend(place),
+            }
         }
         if let Some(root) = freezer.definitions.first_mut() {
             root.harnesses = harnesses;

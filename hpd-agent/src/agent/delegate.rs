@@ -6,7 +6,7 @@ use tokio::sync::Mutex;
 
 use super::{
     RunError,
-    blueprint::{Blueprint, SubAgentTool},
+    blueprint::{Blueprint, Client, SubAgentTool},
     driver::Ended,
     lane::{Lane, LaneState},
     tools::result_event,
@@ -113,7 +113,7 @@ impl Lane {
             .ok_or(RunError::Internal { reason: "a subagent's blueprint is missing" })?;
         let identity = &tool.identity;
         let scope = self.source.agent.child(identity.name.shared(), identity.agent_id.clone());
-        let (client, options) = self.inherited_model(blueprint);
+        let (client, options) = inherited_model(&self.client, &self.options, blueprint);
         // Choices belong to a session; what an ancestor was denied for good holds for an isolated child all the same.
         let (memory, denials) = match invocation.context_policy {
             ResolvedContext::Isolated => (Arc::default(), denials_with(&self.denials, &self.memory)),
@@ -137,20 +137,23 @@ impl Lane {
             state: Mutex::new(LaneState::new(thread, true)),
         })
     }
+}
 
-    /// The child's own client and options, or this agent's with the child's options over them.
-    fn inherited_model(&self, child: &Blueprint) -> (super::blueprint::Client, Arc<ChatOptions>) {
-        if let Some(own) = &child.client {
-            return (own.clone(), Arc::clone(&child.options));
-        }
-        let client = self.client.clone();
-        if *self.options == ChatOptions::default() {
-            return (client, Arc::clone(&child.options));
-        }
-        // What the parent's own turn must do with tools says nothing about the child's.
-        let inherited = ChatOptions { tool_choice: ToolChoice::Auto, ..(*self.options).clone() };
-        (client, Arc::new(inherited.overlaid_with(&child.options)))
+/// A child's own client and options, or its parent's with the child's options over them.
+pub(crate) fn inherited_model(
+    client: &Client,
+    options: &Arc<ChatOptions>,
+    child: &Blueprint,
+) -> (Client, Arc<ChatOptions>) {
+    if let Some(own) = &child.client {
+        return (own.clone(), Arc::clone(&child.options));
     }
+    if **options == ChatOptions::default() {
+        return (client.clone(), Arc::clone(&child.options));
+    }
+    // What the parent's own turn must do with tools says nothing about the child's.
+    let inherited = ChatOptions { tool_choice: ToolChoice::Auto, ..(**options).clone() };
+    (client.clone(), Arc::new(inherited.overlaid_with(&child.options)))
 }
 
 /// What is recorded of a child that has ended, and of the call that began it.

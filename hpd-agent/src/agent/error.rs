@@ -4,7 +4,7 @@ use super::tools::panic_message;
 use crate::{
     chat::ChatError,
     error::IdError,
-    id::ThreadKey,
+    id::{AgentId, ThreadKey},
     session::SessionError,
     store::{CommitError, StoreError},
 };
@@ -46,6 +46,16 @@ pub enum RunError {
         /// The thread.
         thread: ThreadKey,
     },
+    /// The thread is continued by an agent that is not of this tree.
+    #[error(
+        "thread `{thread}` is continued by agent `{agent_id}`, which is none of this agent's tree: choose one with `.with_agent(\"…\")`"
+    )]
+    UnknownAgent {
+        /// The thread.
+        thread: ThreadKey,
+        /// The agent.
+        agent_id: AgentId,
+    },
     /// A session or thread id that is not legal.
     #[error(transparent)]
     InvalidId(#[from] IdError),
@@ -85,6 +95,7 @@ impl RunError {
             Self::NoAnswer { .. } => "no_answer",
             Self::Cancelled => "cancelled",
             Self::ThreadBusy { .. } => "thread_busy",
+            Self::UnknownAgent { .. } => "unknown_agent",
             Self::InvalidId(error) => error.code(),
             Self::Session(error) => error.code(),
             Self::Commit(error) => error.code(),

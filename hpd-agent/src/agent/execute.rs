@@ -6,6 +6,7 @@ use tokio::sync::Mutex;
 
 use super::{
     Agent, RunError, RunResult,
+    delegate::inherited_model,
     driver::Ended,
     inner::Kept,
     lane::{Lane, LaneState},
@@ -16,7 +17,7 @@ use crate::{
     declare::AgentRunConfig,
     event::{AgentScope, EventBody, EventSource, ThreadHeader},
     history::History,
-    id::{MessageId, ThreadKey, Timestamp},
+    id::{AgentId, MessageId, ThreadKey, Timestamp},
     message::Message,
     permission::SessionMemory,
     session::{SessionError, ThreadState, load},
@@ -25,11 +26,18 @@ use crate::{
 
 /// What a run is to do.
 pub(super) struct Order {
+    pub(super) place: Place,
+    pub(super) input: Arc<Message>,
+    pub(super) config: Option<Arc<AgentRunConfig>>,
+}
+
+/// Where a run happens.
+pub(super) struct Place {
     pub(super) key: ThreadKey,
     /// The thread is known to be new.
     pub(super) new: bool,
-    pub(super) input: Arc<Message>,
-    pub(super) config: Option<Arc<AgentRunConfig>>,
+    /// The agent that shall work; `None`: the one that continues the thread.
+    pub(super) agent: Option<AgentId>,
 }
 
 /// Whatever happens to a run's task, nobody waits for its tree afterwards; even if it is never polled.
@@ -43,7 +51,7 @@ impl Drop for OpenTree {
 
 /// The task of a root run.
 pub(super) async fn execute(agent: Agent, tree: OpenTree, order: Box<Order>) -> Result<RunResult, RunError> {
-    let key = order.key.clone();
+    let key = order.place.key.clone();
     // Whatever happens, the thread is free afterwards.
     let mut claim = Claim { agent: &agent, tree: &tree.0, key: &key, kept: None, claimed: false };
     let result = claim.run(order).await;
@@ -70,7 +78,7 @@ impl Drop for Claim<'_> {
 impl Claim<'_> {
     async fn run(&mut self, order: Box<Order>) -> Result<RunResult, RunError> {
         let inner = self.agent.inner();
-        let kept = inner.claim(self.key, self.tree, order.new)?;
+        let kept = inner.claim(self.key, self.tree, order.place.new)?;
         self.claimed = true;
         let (lane, request) = match kept {
             Some(kept) => match self.begin(kept.state, false, &order).await {
@@ -83,7 +91,7 @@ impl Claim<'_> {
                 }
                 begun => begun?,
             },
-            None if order.new => self.begin(self.new_thread()?, true, &order).await?,
+            None if order.place.new => self.begin(self.new_thread(&order)?, true, &order).await?,
             None => self.begin_from_store(&order).await?,
         };
         let Ended { outcome, .. } = Arc::clone(&lane).drive(request).await;
@@ -112,7 +120,7 @@ impl Claim<'_> {
         create: bool,
         order: &Order,
     ) -> Result<(Arc<Lane>, MessageId), RunError> {
-        let lane = Arc::new(self.lane(thread, create, order.config.clone())?);
+        let lane = Arc::new(self.lane(thread, create, order)?);
         let now = Timestamp::now();
         let mut state = lane.lock().await;
         if create {
@@ -127,12 +135,15 @@ impl Claim<'_> {
     }
 
     async fn begin_from_store(&self, order: &Order) -> Result<(Arc<Lane>, MessageId), RunError> {
-        let (thread, create) = self.open_thread().await?;
+        let (thread, create) = self.open_thread(order).await?;
         self.begin(thread, create, order).await
     }
 
-    fn new_thread(&self) -> Result<ThreadState, RunError> {
-        let agent_id = self.agent.root()?.agent_id.clone();
+    fn new_thread(&self, order: &Order) -> Result<ThreadState, RunError> {
+        let agent_id = match &order.place.agent {
+            Some(agent) => agent.clone(),
+            None => self.agent.root()?.agent_id.clone(),
+        };
         let header = ThreadHeader::conversation(self.key.clone(), agent_id);
         Ok(ThreadState::new(Arc::new(header), History::new()))
     }
@@ -142,40 +153,60 @@ impl Claim<'_> {
         Arc::clone(self.tree.memory.get_or_init(Arc::default))
     }
 
-    async fn open_thread(&self) -> Result<(ThreadState, bool), RunError> {
+    async fn open_thread(&self, order: &Order) -> Result<(ThreadState, bool), RunError> {
         let store = &*self.agent.inner().store;
         load_memory(store, self.key, &self.memory()).await?;
         match load(store, self.key).await {
             Ok(thread) => Ok((thread, false)),
-            Err(SessionError::NotFound { .. }) => Ok((self.new_thread()?, true)),
+            Err(SessionError::NotFound { .. }) => Ok((self.new_thread(order)?, true)),
             Err(error) => Err(error.into()),
         }
     }
 
-    fn lane(&self, thread: ThreadState, create: bool, config: Option<Arc<AgentRunConfig>>) -> Result<Lane, RunError> {
+    /// The agent that works on the thread: the one that was asked for, or the one that continues the thread. A child
+    /// that is continued keeps its name, its depth and what it was denied.
+    fn lane(&self, thread: ThreadState, create: bool, order: &Order) -> Result<Lane, RunError> {
         let inner = self.agent.inner();
-        let blueprint = self.agent.root()?;
-        let client = blueprint.client.clone().or_else(|| inner.client.clone());
+        let agent_id = order.place.agent.as_ref().unwrap_or(&thread.header.default_agent_id);
+        let unknown = || RunError::UnknownAgent { thread: self.key.clone(), agent_id: agent_id.clone() };
+        let index = inner.find(agent_id).ok_or_else(unknown)?;
+        let (root, blueprint) = (self.agent.root()?, inner.blueprint(index).ok_or_else(unknown)?);
+        let client = root.client.clone().or_else(|| inner.client.clone());
         let client = client.ok_or(RunError::Internal { reason: "the agent has no chat client" })?;
-        let options = match &config {
-            Some(config) => Arc::new(blueprint.options.overlaid_with(config.chat())),
-            None => Arc::clone(&blueprint.options),
+        let (client, options) = match index {
+            0 => (client, Arc::clone(&root.options)),
+            _ => inherited_model(&client, &root.options, blueprint),
         };
-        let scope = AgentScope::root(Arc::clone(blueprint.config.shared_name()), blueprint.agent_id.clone());
+        let config = order.config.clone();
+        let options = match &config {
+            Some(config) => Arc::new(options.overlaid_with(config.chat())),
+            None => options,
+        };
+        let own = blueprint.config.max_sub_agent_depth();
+        let (scope, denials, ceiling) = match &thread.last_agent {
+            Some((scope, settings)) if scope.depth > 0 => {
+                let ceiling = settings.budget.max_sub_agent_depth.min(own);
+                (scope.continued_by(blueprint.config.shared_name(), agent_id), Arc::clone(&settings.denials), ceiling)
+            }
+            _ => {
+                let name = Arc::clone(blueprint.config.shared_name());
+                (Arc::new(AgentScope::root(name, agent_id.clone())), Arc::default(), own)
+            }
+        };
         Ok(Lane {
             agent: Arc::clone(inner),
             tree: Arc::clone(self.tree),
-            blueprint: 0,
+            blueprint: index,
             key: self.key.clone(),
             generation: thread.generation,
-            source: Arc::new(EventSource::root(Arc::new(scope))),
+            source: Arc::new(EventSource::root(scope)),
             parent: None,
             selection: client.0.info().selection(&options),
             client,
             options,
             memory: self.memory(),
-            denials: Arc::default(),
-            ceiling: blueprint.config.max_sub_agent_depth(),
+            denials,
+            ceiling,
             run_config: config,
             state: Mutex::new(LaneState::new(thread, create)),
         })

@@ -113,9 +113,12 @@ impl Freezer {
         Self { instances, factories, ..Self::default() }
     }
 
-    /// The place of a harness that is there.
+    /// The place of a harness that is there. Each type has one.
     pub(crate) fn add(&mut self, harness: Arc<dyn ErasedHarness>) -> usize {
         let index = self.harnesses.len();
+        if let Some(known) = self.by_type.get(&(*harness).type_id()) {
+            return *known;
+        }
         self.by_type.insert((*harness).type_id(), index);
         self.harnesses.push(FrozenHarness::default());
         self.waiting.push((index, harness));
@@ -219,7 +222,6 @@ impl Freezer {
         value: SubAgent,
         at: &Place,
     ) -> Option<Tool> {
-        let before = self.problems.len();
         let SubAgent { agent_id, source, name, description, policies, run_config, tool_harnesses } = value;
         let source_kind = source.kind();
 
@@ -261,9 +263,6 @@ impl Freezer {
         let mut harnesses = Vec::new();
         for wanted in declared.tool_harnesses.iter().chain(&tool_harnesses) {
             harnesses.extend(self.harness(wanted, at).filter(|index| !harnesses.contains(index)));
-        }
-        if self.problems.len() > before {
-            return None;
         }
         let (agent_id, tool_name, config) = (agent_id?, tool_name?, config?);
         let names: Vec<Arc<str>> = config.tool_harnesses().map(Arc::from).collect();

@@ -11,7 +11,7 @@ use super::{
     tree::Tree,
 };
 use crate::{
-    id::{SessionId, ThreadKey},
+    id::{AgentId, SessionId, ThreadKey},
     permission::{Permissions, SessionMemory},
     session::ThreadState,
     store::{AgentStore, SessionStore},
@@ -62,6 +62,11 @@ impl AgentInner {
     /// The blueprint at an index that a tool or a lane was given by the builder.
     pub(crate) fn blueprint(&self, index: usize) -> Option<&Blueprint> {
         self.blueprints.get(index)
+    }
+
+    /// The index of the blueprint of an agent of this tree.
+    pub(crate) fn find(&self, agent: &AgentId) -> Option<usize> {
+        self.blueprints.iter().position(|blueprint| blueprint.agent_id == *agent)
     }
 
     fn lock(&self) -> MutexGuard<'_, Threads> {

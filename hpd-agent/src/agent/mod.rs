@@ -22,7 +22,7 @@ mod tree;
 
 use std::sync::Arc;
 
-use self::{blueprint::Blueprint, inner::AgentInner};
+use self::{blueprint::Blueprint, execute::Place, inner::AgentInner};
 pub use self::{
     build_error::{BuildError, BuildProblem},
     builder::AgentBuilder,
@@ -142,7 +142,7 @@ impl Agent {
     pub fn run(&self, input: impl Into<Input>) -> Run {
         let session = SessionId::trusted(format!("{:032x}", crate::id::random_u128()));
         let key = ThreadKey::of(session, main_thread());
-        Run::new(self.clone(), Ok(key), true, input.into().0)
+        Run::new(self.clone(), Ok(Place { key, new: true, agent: None }), input.into().0)
     }
 
     /// A conversation: `agent.thread("user-42", "main").run("…")` continues it, or begins it if there is none.
@@ -155,7 +155,7 @@ impl Agent {
         IdError: From<S::Error> + From<T::Error>,
     {
         let key = ThreadKey::new(session, thread).and_then(for_conversations);
-        Thread { agent: self.clone(), key }
+        Thread { agent: self.clone(), key, agent_id: None }
     }
 
     /// What works on a thread now, and which questions of it and its descendants wait for an answer.
@@ -230,12 +230,33 @@ pub struct RuntimeState {
 pub struct Thread {
     agent: Agent,
     key: Result<ThreadKey, IdError>,
+    /// Who works on it; `None`: the agent that continues it.
+    agent_id: Option<AgentId>,
 }
 
 impl Thread {
-    /// Runs the agent on an input in this conversation.
+    /// Runs an agent on an input in this conversation: the one that continues it, that is the root agent in its own
+    /// conversations, and a child in a child's. A thread that does not exist yet is begun by the root agent.
     pub fn run(&self, input: impl Into<Input>) -> Run {
-        Run::new(self.agent.clone(), self.key.clone().map_err(Into::into), false, input.into().0)
+        let place = self.key.clone().map(|key| Place { key, new: false, agent: self.agent_id.clone() });
+        Run::new(self.agent.clone(), place.map_err(Into::into), input.into().0)
+    }
+
+    /// The same conversation for another agent of the tree, by its id. Its place in the tree stays: what a child's
+    /// depth forbids, it forbids whoever takes the child's place.
+    ///
+    /// An id that is not legal, or none of the tree's, is an error of what is done with the thread.
+    #[must_use]
+    pub fn with_agent<A>(mut self, agent_id: A) -> Self
+    where
+        A: TryInto<AgentId>,
+        IdError: From<A::Error>,
+    {
+        match agent_id.try_into() {
+            Ok(id) => self.agent_id = Some(id),
+            Err(error) => self.key = self.key.and(Err(error.into())),
+        }
+        self
     }
 
     /// Its address.
@@ -276,9 +297,9 @@ impl Thread {
             return Err(SessionError::NotFound { thread: key }.into());
         }
         let point: ForkPoint = source.fork_point();
-        let agent_id = self.agent.root()?.agent_id.clone();
+        let agent_id = self.agent_id.clone().unwrap_or_else(|| source.header.default_agent_id.clone());
         let header = Arc::new(ThreadHeader::conversation(fork.clone(), agent_id).forked_from(point));
         self.agent.inner.store.commit(Batch::new(vec![Append::create(header, Vec::new())])).await?;
-        Ok(Self { agent: self.agent.clone(), key: Ok(fork) })
+        Ok(Self { agent: self.agent.clone(), key: Ok(fork), agent_id: self.agent_id.clone() })
     }
 }

@@ -10,7 +10,7 @@ use tokio::task::JoinHandle;
 
 use super::{
     Agent, AgentUsage, EventStream, RunError,
-    execute::{OpenTree, Order, execute},
+    execute::{OpenTree, Order, Place, execute},
     tree::Tree,
 };
 use crate::{
@@ -120,9 +120,9 @@ impl RunResult {
 }
 
 impl Run {
-    pub(super) fn new(agent: Agent, key: Result<ThreadKey, RunError>, new: bool, input: Message) -> Self {
-        let order = key.and_then(|key| match input.has_text() {
-            true => Ok(Box::new(Order { key, new, input: Arc::new(input), config: None })),
+    pub(super) fn new(agent: Agent, place: Result<Place, RunError>, input: Message) -> Self {
+        let order = place.and_then(|place| match input.has_text() {
+            true => Ok(Box::new(Order { place, input: Arc::new(input), config: None })),
             false => Err(RunError::EmptyInput),
         });
         Self { agent, tree: Arc::default(), state: RunState::Waiting(order), events: None, attached: true }

@@ -157,8 +157,8 @@ pub struct Retrying {
 impl Retrying {
     /// Wraps a client.
     #[must_use]
-    pub fn new(client: Arc<dyn ChatClient>, policy: RetryPolicy) -> Self {
-        Self { client, policy }
+    pub fn new(client: impl ChatClient, policy: RetryPolicy) -> Self {
+        Self { client: Arc::new(client), policy }
     }
 
     /// The policy.

@@ -94,12 +94,16 @@ impl SubAgent {
     }
 
     /// A child with the parent's effective configuration.
+    ///
+    /// Not yet: [`build`](crate::agent::AgentBuilder::build) refuses it in this version.
     #[must_use]
     pub fn from_parent(agent_id: impl Into<Arc<str>>) -> Self {
         Self::new(agent_id, SubAgentSource::Parent)
     }
 
     /// A child whose definition is in the agent store.
+    ///
+    /// Not yet: [`build`](crate::agent::AgentBuilder::build) refuses it in this version.
     #[must_use]
     pub fn from_agent_id(agent_id: impl Into<Arc<str>>) -> Self {
         Self::new(agent_id, SubAgentSource::Stored)
@@ -127,6 +131,8 @@ impl SubAgent {
     }
 
     /// Whether the parent waits. Default: it does.
+    ///
+    /// Not yet: [`build`](crate::agent::AgentBuilder::build) refuses everything but the default in this version.
     #[must_use]
     pub fn with_invocation_mode(mut self, policy: AgentInvocationModePolicy) -> Self {
         self.policies.invocation_mode = Some(policy);
@@ -141,6 +147,8 @@ impl SubAgent {
     }
 
     /// What becomes of the child after its first answer. Default: one shot.
+    ///
+    /// Not yet: [`build`](crate::agent::AgentBuilder::build) refuses everything but the default in this version.
     #[must_use]
     pub fn with_lifecycle(mut self, lifecycle: SubAgentLifecycle) -> Self {
         self.policies.lifecycle = Some(lifecycle);
@@ -148,6 +156,8 @@ impl SubAgent {
     }
 
     /// What happens to a forked conversation before the child starts.
+    ///
+    /// Not yet: [`build`](crate::agent::AgentBuilder::build) refuses [`ForkCompaction::Apply`] in this version.
     #[must_use]
     pub fn with_fork_compaction(mut self, compaction: ForkCompaction) -> Self {
         self.policies.fork_compaction = Some(Box::new(compaction));
@@ -155,6 +165,8 @@ impl SubAgent {
     }
 
     /// When the end of a background child is told to the parent.
+    ///
+    /// Not yet: [`build`](crate::agent::AgentBuilder::build) refuses it in this version.
     #[must_use]
     pub fn with_background_notification(mut self, notification: BackgroundNotification) -> Self {
         self.policies.background_notification = Some(Box::new(notification));
@@ -162,6 +174,8 @@ impl SubAgent {
     }
 
     /// What the child takes over of the parent's run.
+    ///
+    /// Not yet: [`build`](crate::agent::AgentBuilder::build) refuses everything but [`SubAgentRunConfig::inherit`] in this version.
     #[must_use]
     pub fn with_run_config(mut self, run_config: SubAgentRunConfig) -> Self {
         self.run_config = Some(Box::new(run_config));

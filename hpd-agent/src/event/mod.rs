@@ -205,14 +205,17 @@ impl EventEnvelope {
         #[serde(rename_all = "camelCase")]
         struct Place<'a> {
             #[serde(flatten)]
-            thread: &'a ThreadKey,
+            thread: Option<&'a ThreadKey>,
             generation: u64,
-            thread_sequence_number: u64,
+            #[serde(skip_serializing_if = "Option::is_none")]
+            thread_sequence_number: Option<NonZeroU64>,
         }
+        // The creation of a thread names the thread itself.
+        let names_it = matches!(self.event.body(), EventBody::ThreadCreated(_));
         let place = serde_json::to_string(&Place {
-            thread: &self.thread,
+            thread: (!names_it).then_some(&self.thread),
             generation: self.generation,
-            thread_sequence_number: self.sequence.map_or(0, NonZeroU64::get),
+            thread_sequence_number: self.sequence,
         })?;
         let event = self.event.to_json()?;
         let (event, place) = (event.trim_end().strip_suffix('}'), place.strip_prefix('{'));

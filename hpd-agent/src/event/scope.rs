@@ -33,6 +33,21 @@ impl AgentScope {
         }
     }
 
+    /// The same place in a tree, for the agent that goes on there: itself, or another one in its stead.
+    pub(crate) fn continued_by(self: &Arc<Self>, name: &Arc<str>, agent_id: &AgentId) -> Arc<Self> {
+        if self.agent_id == *agent_id {
+            return Arc::clone(self);
+        }
+        let above = self.agent_chain.iter().take(self.agent_chain.len().saturating_sub(1));
+        Arc::new(Self {
+            agent_name: Arc::clone(name),
+            agent_id: agent_id.clone(),
+            parent_agent_id: self.parent_agent_id.clone(),
+            agent_chain: above.chain([name]).cloned().collect(),
+            depth: self.depth,
+        })
+    }
+
     pub(crate) fn child(&self, agent_name: Arc<str>, agent_id: AgentId) -> Self {
         let agent_chain = self.agent_chain.iter().chain([&agent_name]).cloned().collect();
         Self { agent_name, agent_id, parent_agent_id: Some(self.agent_id.clone()), agent_chain, depth: self.depth + 1 }

@@ -163,8 +163,7 @@ impl ThreadHeader {
         self
     }
 
-    /// The metadata of a child's thread under the names of the first seed: the author's keys, and over them the
-    /// runtime's.
+    /// The metadata of a child's thread as one map: the author's keys, and over them the runtime's.
     ///
     /// ```
     /// # use hpd_agent::{event::ThreadHeader, id::*};

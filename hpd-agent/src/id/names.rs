@@ -201,7 +201,7 @@ pub(crate) mod rules {
 }
 
 /// Makes a legal name part of any text: lower case, runs of other characters become one `-`; `agent` if nothing is
-/// left. Used for the ids of root agents and for the names of child threads (the first seed's normalization).
+/// left. Used for the ids of root agents and for the names of child threads.
 pub(crate) fn slug(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for c in text.chars() {

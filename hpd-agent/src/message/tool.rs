@@ -243,7 +243,7 @@ impl SubAgentResult {
     ];
 }
 
-/// The names of the first seed for a child's session and thread on a tool result.
+/// The names of a child's session and thread on a tool result.
 mod sub_agent_thread {
     use serde::{Deserialize, Deserializer, Serialize, Serializer};
 

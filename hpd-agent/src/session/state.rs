@@ -3,7 +3,7 @@ use std::sync::Arc;
 use smallvec::SmallVec;
 
 use crate::{
-    event::{Event, EventBody, ForkPoint, ThreadHeader},
+    event::{AgentScope, Event, EventBody, ExecutionSettings, ForkPoint, ThreadHeader},
     history::History,
     id::{CallId, MessageId, RequestId, TurnId},
     message::{Message, StopReason, ToolCall},
@@ -28,6 +28,8 @@ pub(crate) struct ThreadState {
     pub(crate) iteration: u32,
     /// The last assistant message with text in the current execution.
     pub(crate) last_text: Option<Arc<Message>>,
+    /// The agent that worked on the thread last, and its settings.
+    pub(crate) last_agent: Option<(Arc<AgentScope>, Arc<ExecutionSettings>)>,
     /// Questions for permission without an answer.
     pub(crate) pending: SmallVec<[RequestId; 1]>,
 }
@@ -94,6 +96,7 @@ impl ThreadState {
             turn: None,
             iteration: 0,
             last_text: None,
+            last_agent: None,
             pending: SmallVec::new(),
         }
     }
@@ -117,7 +120,10 @@ impl ThreadState {
     pub(crate) fn apply(&mut self, event: &Event) {
         self.len += 1;
         match event.body() {
-            EventBody::ExecutionStarted(_) => self.last_text = None,
+            EventBody::ExecutionStarted(started) => {
+                self.last_text = None;
+                self.last_agent = Some((Arc::clone(&event.source().agent), Arc::clone(&started.settings)));
+            }
             EventBody::ExecutionFinished(_) => {
                 self.phase = Phase::Idle;
                 self.pending.clear();

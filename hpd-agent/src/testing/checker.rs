@@ -105,8 +105,8 @@ impl fmt::Display for Violation {
 impl RequestChecker {
     /// A checker in front of `client`.
     #[must_use]
-    pub fn new(client: Arc<dyn ChatClient>) -> Self {
-        Self { client }
+    pub fn new(client: impl ChatClient) -> Self {
+        Self { client: Arc::new(client) }
     }
 
     /// Looks at a request.

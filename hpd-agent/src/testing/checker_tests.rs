@@ -191,7 +191,7 @@ fn a_tool_that_has_to_be_called_exists() {
 #[tokio::test]
 async fn the_client_refuses_and_passes_on() {
     let script = ScriptedChatClient::texts(["ok"]);
-    let client = RequestChecker::new(Arc::new(script.clone()));
+    let client = RequestChecker::new(script.clone());
     let error = client.stream(request([user(), calls(&[id(1, 0)])])).await.unwrap_err();
     assert_eq!(error.kind(), ChatErrorKind::InvalidRequest);
     let text = error.to_string();

@@ -11,7 +11,7 @@
 //!     Reply::tool_call("get_weather", json!({"city": "Bern"})),
 //!     Reply::text("It is warm in Bern."),
 //! ]);
-//! let client: Arc<dyn ChatClient> = Arc::new(RequestChecker::new(Arc::new(script.clone())));
+//! let client: Arc<dyn ChatClient> = Arc::new(RequestChecker::new(script.clone()));
 //! // … give `client` to an agent, run it, then look at what it asked:
 //! assert_eq!(script.requests().len(), 0);
 //! assert_eq!(script.remaining(), 2);

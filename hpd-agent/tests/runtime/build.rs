@@ -298,3 +298,15 @@ async fn a_durable_store_wants_an_agent_with_an_id_of_its_own() {
     assert!(error.to_string().contains("`Coordinator`") && error.to_string().contains("with_agent_id"), "{error}");
     builder(&client()).with_session_store(durable()).with_agent_id("coordinator").build().await.unwrap();
 }
+
+#[tokio::test]
+async fn a_harness_that_is_given_twice_is_named() {
+    let error = builder(&client())
+        .with_tool_harness::<Specialists>()
+        .with_tool_harness_value(Specialists)
+        .build()
+        .await
+        .unwrap_err();
+    assert_eq!(codes(&error), ["duplicate_harness"]);
+    assert!(error.to_string().contains("`Specialists`"), "{error}");
+}

@@ -102,9 +102,39 @@ async fn an_envelope_is_written_with_its_place() {
         assert_eq!((&json["sessionId"], &json["threadId"]), (&json!("s"), &json!("main")));
         assert_eq!(json["metadata"]["agentName"], "Coordinator");
         number += u64::from(envelope.sequence.is_some());
-        let expected = if envelope.sequence.is_some() { number } else { 0 };
+        let expected = if envelope.sequence.is_some() { json!(number) } else { Value::Null };
         assert_eq!(json["threadSequenceNumber"], expected);
+        // No key twice, which many parsers refuse.
+        let Keys(mut keys) = serde_json::from_str(&envelope.to_json().unwrap()).unwrap();
+        keys.sort();
+        keys.dedup_by(|one, other| {
+            assert_ne!(one, other, "in {json}");
+            false
+        });
         assert!(!json.as_object().unwrap().values().any(Value::is_null), "{json}");
     }
     assert!(number > 5);
+}
+
+/// The keys of a JSON object, as often as they occur.
+struct Keys(Vec<String>);
+
+impl<'de> serde::Deserialize<'de> for Keys {
+    fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct Object;
+        impl<'de> serde::de::Visitor<'de> for Object {
+            type Value = Keys;
+            fn expecting(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+                f.write_str("an object")
+            }
+            fn visit_map<A: serde::de::MapAccess<'de>>(self, mut map: A) -> Result<Keys, A::Error> {
+                let mut keys = vec![];
+                while let Some((key, serde::de::IgnoredAny)) = map.next_entry()? {
+                    keys.push(key);
+                }
+                Ok(Keys(keys))
+            }
+        }
+        deserializer.deserialize_map(Object)
+    }
 }

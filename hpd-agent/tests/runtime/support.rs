@@ -51,7 +51,7 @@ pub(crate) fn builder(script: &ScriptedChatClient) -> AgentBuilder {
     Agent::builder()
         .with_name("Coordinator")
         .with_system_instructions("You are the coordinator.")
-        .with_chat_client(RequestChecker::new(Arc::new(script.clone())))
+        .with_chat_client(RequestChecker::new(script.clone()))
         .with_permissions(Permissions::allow_all())
 }
 

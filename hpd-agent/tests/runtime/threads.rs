@@ -93,6 +93,8 @@ async fn a_childs_conversation_is_the_same_when_it_is_read_again_and_can_be_cont
     assert_eq!(texts(&child.messages().await.unwrap()), ["go", "Let me ask.", "x", "the summary"]);
     assert_eq!(child.run("more").await.unwrap().text(), "more of it");
     let last = script.requests().pop().unwrap();
+    assert_eq!(&*last.system, "You are the summarizer.", "the child goes on, not its parent");
+    assert!(last.tools.is_empty());
     assert_eq!(
         texts(&last.history.iter().cloned().collect::<Vec<_>>()),
         ["go", "Let me ask.", "x", "the summary", "more"]
@@ -148,4 +150,89 @@ async fn an_agent_is_shared_between_tasks() {
     for run in runs {
         assert_eq!(run.await.unwrap(), "done");
     }
+}
+
+/// A child that is continued is still a child: its name, its depth, and what it was denied.
+#[tokio::test]
+async fn a_continued_child_keeps_its_place_in_the_tree() {
+    #[derive(Default)]
+    struct Nested;
+    #[tool_harness]
+    impl Nested {
+        /// For the root only.
+        #[subagent(agent_id = "nested.child", tool_harnesses = [Nested], context = Isolated)]
+        fn child(&self) -> AgentConfig {
+            AgentConfig::new("Child").with_system_instructions("You are the child.")
+        }
+
+        /// Deletes.
+        #[ai_function(requires_permission)]
+        fn delete(&self) -> &'static str {
+            "deleted"
+        }
+    }
+    let script = ScriptedChatClient::replies([
+        Reply::tool_call("delete", json!({})),
+        Reply::tool_call("child", json!({"input": "x"})),
+        Reply::text("first"),
+        Reply::text("done"),
+        Reply::tool_call("delete", json!({})),
+        Reply::text("second"),
+        Reply::text("third"),
+    ]);
+    let permissions = Permissions::ask_with(|request| {
+        let delete = request.tool() == "delete";
+        std::future::ready(if delete {
+            PermissionDecision::deny("Never.").always()
+        } else {
+            PermissionDecision::allow()
+        })
+    });
+    let agent = builder(&script).with_tool_harness::<Nested>().with_permissions(permissions).build().await.unwrap();
+    let result = agent.run("go").await.unwrap();
+    let [header] = children(&agent, result.thread()).await.try_into().unwrap();
+    let child = agent.thread(&header.key.session_id, &header.key.thread_id);
+    let mut run = child.run("more");
+    let mut scopes = vec![];
+    while let Some(envelope) = run.next().await {
+        scopes.push((envelope.agent().depth, envelope.agent().agent_name.to_string()));
+    }
+    scopes.dedup();
+    assert_eq!(scopes, [(1, "child".to_owned())]);
+    run.await.unwrap();
+    // What is for the root only is not shown, and what was denied above is denied.
+    let requests = script.requests();
+    let shown: Vec<_> = requests[4].tools.iter().map(|tool| tool.name().to_string()).collect();
+    assert_eq!(shown, ["delete"]);
+    let told = requests[5].history.last().unwrap().results().next().unwrap().output.text().to_owned();
+    assert!(told.contains("denied to an agent above"), "{told}");
+
+    // Somebody else in its stead, but in its place.
+    let mut run = child.clone().with_agent("coordinator").run("and you?");
+    let chain: Vec<_> = run.next().await.unwrap().agent().agent_chain.iter().map(|name| name.to_string()).collect();
+    assert_eq!(chain, ["Coordinator", "Coordinator"]);
+    run.await.unwrap();
+    let last = script.requests().pop().unwrap();
+    assert_eq!(&*last.system, "You are the coordinator.");
+    assert_eq!(last.tools.len(), 1);
+
+    let error = child.clone().with_agent("nobody").run("x").await.unwrap_err();
+    assert_eq!(error.code(), "unknown_agent");
+    assert!(error.to_string().contains("`nobody`"), "{error}");
+    assert_eq!(child.with_agent("no body").run("x").await.unwrap_err().code(), "invalid_id");
+}
+
+#[tokio::test]
+async fn a_thread_of_an_agent_that_is_not_there_is_not_continued_by_another_one_unasked() {
+    let store = Arc::new(MemorySessionStore::new());
+    let script = ScriptedChatClient::texts(["one", "two"]);
+    let build = async |id: &str| {
+        builder(&script).with_session_store(store.clone()).with_agent_id(id.to_owned()).build().await.unwrap()
+    };
+    build("first").await.thread("s", "main").run("a").await.unwrap();
+    let second = build("second").await;
+    let error = second.thread("s", "main").run("b").await.unwrap_err();
+    assert_eq!(error.code(), "unknown_agent");
+    assert!(error.to_string().contains("`first`") && error.to_string().contains("with_agent"), "{error}");
+    assert_eq!(second.thread("s", "main").with_agent("second").run("b").await.unwrap().text(), "two");
 }

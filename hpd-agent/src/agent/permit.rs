@@ -40,7 +40,7 @@ impl Lane {
     /// Whether a call may run. `turn` lets the questions of one message be asked one after the other.
     pub(crate) async fn permit(&self, tool: &Tool, call: &ToolCall, turn: &Mutex<()>) -> Result<Permit, RunError> {
         let name = tool.name().as_str();
-        if self.denials.iter().any(|denied| **denied == *name) {
+        if self.denials.iter().any(|denied| **denied == *name) || self.is_denied_above(name) {
             return Ok(refused(format!("The tool `{name}` was denied to an agent above this one. Do without it.")));
         }
         let (requires_permission, sub_agent) = match &tool.kind {
@@ -76,6 +76,13 @@ impl Lane {
             // Rare and large: it shall not make every waiting child larger.
             None => Box::pin(self.ask(tool, call)).await,
         }
+    }
+
+    /// Whether an agent above this one has been denied the tool for good, perhaps while this one was running.
+    fn is_denied_above(&self, tool: &str) -> bool {
+        let parents = std::iter::successors(self.parent.as_deref(), |lane| lane.parent.as_deref());
+        let mut others = parents.filter(|lane| !Arc::ptr_eq(&lane.memory, &self.memory));
+        others.any(|lane| lane.memory.choice(tool) == PermissionChoice::DenyAlways)
     }
 
     /// A policy that panics denies: permission fails closed, and the journal goes on.

@@ -816,3 +816,168 @@ fn a_deep_tree_survives_the_end_of_its_runtime() {
     });
     drop(runtime);
 }
+
+#[tokio::test]
+async fn a_denial_for_good_reaches_an_isolated_child_that_runs_already() {
+    let hold = Hold::new();
+    let script = ScriptedChatClient::route()
+        .when_system_contains(
+            "hermit",
+            [Reply::tool_call("delete", json!({"path": "x"})).held_by(&hold), Reply::text("ok")],
+        )
+        .otherwise([
+            Reply::tool_call("hermit", json!({"input": "x"})).and_tool_call("delete", json!({"path": "a"})),
+            Reply::text("done"),
+        ]);
+    let asked = Arc::new(AtomicUsize::new(0));
+    let (count, release) = (asked.clone(), hold.clone());
+    let permissions = Permissions::ask_with(move |request: PermissionRequest| {
+        let denied = request.tool() == "delete";
+        count.fetch_add(usize::from(denied), Ordering::SeqCst);
+        std::future::ready(match denied {
+            true => PermissionDecision::deny("Never.").always(),
+            false => PermissionDecision::allow(),
+        })
+    });
+    let agent = builder(&script).with_tool_harness::<Tools>().with_permissions(permissions).build().await.unwrap();
+    let mut run = agent.run("go");
+    while run.next().await.unwrap().event.type_name() != "TOOL_CALL_RESULT" {}
+    release.release();
+    assert_eq!(run.await.unwrap().text(), "done");
+    assert_eq!(asked.load(Ordering::SeqCst), 1);
+}
+
+/// Somebody who never reads in time gets every durable event once, and in the order of its thread.
+#[tokio::test]
+async fn a_listener_that_sleeps_through_a_run_gets_all_that_is_durable() {
+    #[derive(Default)]
+    struct Chatty;
+    #[tool_harness]
+    impl Chatty {
+        /// Says a lot.
+        #[ai_function]
+        async fn chat(&self, ctx: &FunctionContext) -> Result<(), Box<dyn std::error::Error + Send + Sync>> {
+            for number in 0..3_000 {
+                ctx.emit("kept", json!(number)).await?;
+                ctx.emit_live("shown", json!(number));
+            }
+            Ok(())
+        }
+        /// Says a lot, too.
+        #[subagent(agent_id = "chatty", tool_harnesses = [Chatty])]
+        fn child(&self) -> AgentConfig {
+            AgentConfig::new("Child").with_system_instructions("You are the child.")
+        }
+    }
+    let script = ScriptedChatClient::route()
+        .when_system_contains("child", [Reply::tool_call("chat", json!({})), Reply::text("child")])
+        .otherwise([
+            Reply::tool_call("child", json!({"input": "x"})).and_tool_call("chat", json!({})),
+            Reply::text("done"),
+        ]);
+    let agent = builder(&script).with_tool_harness::<Chatty>().build().await.unwrap();
+    let run = agent.run("go");
+    let mut events = run.subscribe();
+    run.await.unwrap();
+    let mut seen = std::collections::HashMap::<ThreadKey, u64>::new();
+    let mut missed = 0;
+    let mut live = 0;
+    while let Some(envelope) = events.next().await {
+        match (envelope.sequence, envelope.body()) {
+            (Some(sequence), _) => {
+                let last = seen.entry(envelope.thread.clone()).or_default();
+                assert_eq!(sequence.get(), *last + 1, "{}", envelope.thread);
+                *last = sequence.get();
+            }
+            (None, hpd_agent::event::EventBody::EventsMissed(gap)) => missed += gap.count,
+            (None, hpd_agent::event::EventBody::Custom(_)) => live += 1,
+            (None, _) => {}
+        }
+    }
+    assert!(missed + live >= 6_000 && missed > 0, "{missed} {live}");
+    for thread in threads(&**agent.session_store()).await {
+        assert_eq!(seen[&thread.header.key], thread.len, "{}", thread.header.key);
+    }
+}
+
+/// Nothing that a run leaves keeps its agent alive.
+#[tokio::test(start_paused = true)]
+async fn an_agent_goes_away_with_its_last_run() {
+    let client = Arc::new(busy_script());
+    let weak = Arc::downgrade(&client);
+    let agent = Agent::builder()
+        .with_chat_client(client)
+        .with_tool_harness::<Tools>()
+        .with_permissions(Permissions::ask())
+        .build()
+        .await
+        .unwrap();
+    for way in 0..60 {
+        let mut run = agent.thread(format!("s{way}"), "main").run("go");
+        let mut events = run.subscribe();
+        let mut requests = run.permission_requests();
+        match way % 6 {
+            0 => drop(run),
+            1 => {
+                run.start();
+                drop(run);
+            }
+            2 => {
+                run.start();
+                let request = requests.next().await.unwrap();
+                requests.respond(request.id(), PermissionDecision::allow());
+                drop(run);
+            }
+            3 => {
+                let _ = run.detach();
+                drop(requests);
+                while events.next().await.is_some() {}
+            }
+            4 => {
+                run.next().await.unwrap();
+                run.cancel();
+                let _ = run.await;
+            }
+            _ => {
+                let _ = run.next().await;
+                drop(events);
+                drop(requests);
+                let _ = ends("a run whose questions nobody takes", run.into_future()).await;
+            }
+        }
+    }
+    for _ in 0..1_000 {
+        tokio::task::yield_now().await;
+    }
+    drop(agent);
+    assert!(weak.upgrade().is_none());
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn many_runs_that_are_cancelled_anywhere_all_end() {
+    let agent = builder(&busy_script()).with_tool_harness::<Tools>().with_permissions(always()).build().await.unwrap();
+    let runs: Vec<_> = (0..400)
+        .map(|number| {
+            let agent = agent.clone();
+            tokio::spawn(async move {
+                let thread = agent.thread(format!("s{}", number % 40), format!("t{number}"));
+                let mut run = thread.run("go");
+                let mut events = run.subscribe();
+                run.start();
+                for _ in 0..number % 53 {
+                    run.next().await;
+                }
+                if number % 2 == 0 {
+                    run.cancel()
+                } else {
+                    drop(run)
+                }
+                while events.next().await.is_some() {}
+            })
+        })
+        .collect();
+    for run in runs {
+        run.await.unwrap();
+    }
+    all_ended(&agent, "").await;
+}

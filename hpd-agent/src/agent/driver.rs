@@ -15,7 +15,7 @@ use crate::{
         ErrorInfo, EventBody, ExecutionBudget, ExecutionFinished, ExecutionOutcome, ExecutionSettings,
         ExecutionStarted, RunConfigText, TurnFinished, TurnStarted,
     },
-    id::{MessageId, Timestamp, TurnId},
+    id::{EventId, MessageId, Timestamp, TurnId},
     message::{Message, ResultMetadata, StopReason, ToolCall, ToolOutput},
     turn::{self, Finish, Step},
 };
@@ -34,12 +34,14 @@ pub(crate) struct Ended {
     pub(crate) outcome: Result<Answer, RunError>,
     /// The last text of an execution that failed.
     pub(crate) last_text: Option<Arc<str>>,
+    /// The event that its thread ends with, if it could be journaled.
+    pub(crate) last_event: Option<EventId>,
 }
 
 impl Ended {
     /// An execution whose task is gone; its journal ends where it was.
     pub(crate) fn panicked(error: tokio::task::JoinError) -> Self {
-        Self { outcome: Err(RunError::of_task(error)), last_text: None }
+        Self { outcome: Err(RunError::of_task(error)), last_text: None, last_event: None }
     }
 }
 
@@ -171,7 +173,7 @@ impl Lane {
             ),
         };
         if outcome.as_ref().is_err_and(RunError::is_fatal) {
-            return Ended { last_text: last.map(|message| message.shared_text()), outcome };
+            return Ended { last_text: last.map(|message| message.shared_text()), outcome, last_event: None };
         }
         let now = Timestamp::now();
         self.answer_leftovers(&mut state, now, CANCELLED);
@@ -180,7 +182,7 @@ impl Lane {
             state.record(&self.source, now, EventBody::TurnFinished(finished));
         }
         let finished = ExecutionFinished { outcome: how, error };
-        state.record(&self.source, now, EventBody::ExecutionFinished(finished));
+        let last_event = state.record(&self.source, now, EventBody::ExecutionFinished(finished));
         let mut committed = self.flush(&mut state).await;
         if committed.as_ref().is_err_and(|error| !error.is_fatal()) {
             // An end is worth a second try: without it the execution would look as if it went on.
@@ -188,7 +190,7 @@ impl Lane {
         }
         let outcome = outcome.and_then(|answer| committed.map(|()| answer));
         let last_text = outcome.is_err().then(|| last.map(|message| message.shared_text())).flatten();
-        Ended { outcome, last_text }
+        Ended { outcome, last_text, last_event: Some(last_event) }
     }
 
     /// Gives every open call a result, so that the conversation can go on.

@@ -17,7 +17,7 @@ use crate::{
     declare::AgentRunConfig,
     event::{AgentScope, EventBody, EventSource, ThreadHeader},
     history::History,
-    id::{AgentId, MessageId, ThreadKey, Timestamp},
+    id::{AgentId, EventId, MessageId, ThreadKey, Timestamp},
     message::Message,
     permission::SessionMemory,
     session::{SessionError, ThreadState, load},
@@ -81,20 +81,28 @@ impl Claim<'_> {
         let kept = inner.claim(self.key, self.tree, order.place.new)?;
         self.claimed = true;
         let (lane, request) = match kept {
-            Some(kept) => match self.begin(kept.state, false, &order).await {
-                // Another process has continued or deleted the thread: what was kept is old.
+            Some(kept) => match self.begin(kept.state, Some(kept.last_event), false, &order).await {
+                // Another process has continued, deleted or replaced the thread: what was kept is old.
                 Err(RunError::Commit(
-                    CommitError::Conflict { .. } | CommitError::Store(StoreError::NotFound { .. }),
+                    CommitError::Conflict { .. }
+                    | CommitError::Replaced { .. }
+                    | CommitError::Store(StoreError::NotFound { .. }),
                 )) => {
                     self.memory().clear();
                     self.begin_from_store(&order).await?
                 }
                 begun => begun?,
             },
-            None if order.place.new => self.begin(self.new_thread(&order)?, true, &order).await?,
-            None => self.begin_from_store(&order).await?,
+            None if order.place.new => self.begin(self.new_thread(&order)?, None, true, &order).await?,
+            None => match self.begin_from_store(&order).await {
+                // Another process has begun or continued it at the same moment.
+                Err(RunError::Commit(CommitError::Exists { .. } | CommitError::Conflict { .. })) => {
+                    self.begin_from_store(&order).await?
+                }
+                begun => begun?,
+            },
         };
-        let Ended { outcome, .. } = Arc::clone(&lane).drive(request).await;
+        let Ended { outcome, last_event, .. } = Arc::clone(&lane).drive(request).await;
         let fatal = outcome.as_ref().is_err_and(RunError::is_fatal);
         let answer = outcome.map(|answer| RunResult {
             thread: self.key.clone(),
@@ -106,8 +114,8 @@ impl Claim<'_> {
         // What could not be committed is not kept: the next run reads the journal.
         if !fatal && let Some(lane) = Arc::into_inner(lane) {
             let state = lane.state.into_inner();
-            if state.is_committed() {
-                self.kept = Some(Box::new(Kept { state: state.thread, memory: lane.memory }));
+            if let Some(last_event) = last_event.filter(|_| state.is_committed()) {
+                self.kept = Some(Box::new(Kept { state: state.thread, last_event, memory: lane.memory }));
             }
         }
         answer
@@ -117,12 +125,14 @@ impl Claim<'_> {
     async fn begin(
         &self,
         thread: ThreadState,
+        after: Option<EventId>,
         create: bool,
         order: &Order,
     ) -> Result<(Arc<Lane>, MessageId), RunError> {
         let lane = Arc::new(self.lane(thread, create, order)?);
         let now = Timestamp::now();
         let mut state = lane.lock().await;
+        state.after = after.map(Box::new);
         if create {
             let header = Arc::clone(&state.thread.header);
             state.record(&lane.source, now, EventBody::ThreadCreated(header));
@@ -136,7 +146,7 @@ impl Claim<'_> {
 
     async fn begin_from_store(&self, order: &Order) -> Result<(Arc<Lane>, MessageId), RunError> {
         let (thread, create) = self.open_thread(order).await?;
-        self.begin(thread, create, order).await
+        self.begin(thread, None, create, order).await
     }
 
     fn new_thread(&self, order: &Order) -> Result<ThreadState, RunError> {

@@ -11,7 +11,7 @@ use super::{
     tree::Tree,
 };
 use crate::{
-    id::{AgentId, SessionId, ThreadKey},
+    id::{AgentId, EventId, SessionId, ThreadKey},
     permission::{Permissions, SessionMemory},
     session::ThreadState,
     store::{AgentStore, SessionStore},
@@ -45,6 +45,8 @@ enum Slot {
 /// A thread that nobody works on, with what its session remembers.
 pub(crate) struct Kept {
     pub(crate) state: ThreadState,
+    /// The event that the thread ended with.
+    pub(crate) last_event: EventId,
     pub(crate) memory: Arc<SessionMemory>,
 }
 

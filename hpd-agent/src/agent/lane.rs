@@ -18,7 +18,7 @@ use crate::{
     chat::{BoxFuture, ChatOptions},
     declare::{AgentRunConfig, EmitError, FunctionHost, sentence},
     event::{CustomEvent, Event, EventBody, EventEnvelope, EventSource},
-    id::{CallId, CommitId, ThreadKey, Timestamp},
+    id::{CallId, CommitId, EventId, ThreadKey, Timestamp},
     message::ModelSelection,
     permission::SessionMemory,
     session::ThreadState,
@@ -56,19 +56,23 @@ pub(crate) struct LaneState {
     pending: SmallVec<[Arc<Event>; 4]>,
     /// Creates the thread with the first commit.
     create: bool,
+    /// The event that the thread has to end with at the first commit.
+    pub(crate) after: Option<Box<EventId>>,
 }
 
 impl LaneState {
     /// A thread that is in the store, or one that the first commit creates.
     pub(crate) fn new(thread: ThreadState, create: bool) -> Self {
-        Self { thread, pending: SmallVec::new(), create }
+        Self { thread, pending: SmallVec::new(), create, after: None }
     }
 
     /// Records that something happened. It counts from now on and is committed with the next flush.
-    pub(crate) fn record(&mut self, source: &Arc<EventSource>, now: Timestamp, body: EventBody) {
+    pub(crate) fn record(&mut self, source: &Arc<EventSource>, now: Timestamp, body: EventBody) -> EventId {
         let event = Arc::new(Event::at(now, Arc::clone(source), body));
+        let id = event.id();
         self.thread.apply(&event);
         self.pending.push(event);
+        id
     }
 
     /// Takes back the last thing that was recorded, which could not be committed and which the fold only counts.
@@ -92,6 +96,7 @@ impl LaneState {
         let expected = self.thread.len - events.len() as u64;
         Some(Append {
             create: self.create.then(|| Arc::clone(&self.thread.header)),
+            after: self.after.clone(),
             ..Append::new(self.thread.header.key.clone(), Expected::Exactly(expected), events)
         })
     }
@@ -99,6 +104,7 @@ impl LaneState {
     /// What was recorded is committed: shows it.
     fn committed(&mut self, tree: &Tree) {
         self.create = false;
+        self.after = None;
         if tree.hub.is_active() {
             let first = self.thread.len + 1 - self.pending.len() as u64;
             for (sequence, event) in (first..).zip(&self.pending) {

@@ -163,6 +163,10 @@ impl Sessions {
             {
                 return Err(CommitError::Conflict { thread: append.thread.clone(), expected, actual });
             }
+            let last = || log.and_then(|log| log.records.last()).map(|stored| stored.event.id());
+            if append.after.as_ref().is_some_and(|after| last() != Some(**after)) {
+                return Err(CommitError::Replaced { thread: append.thread.clone() });
+            }
         }
         Ok(())
     }

@@ -73,6 +73,17 @@ async fn a_batch_that_is_submitted_again_changes_nothing() {
 }
 
 #[tokio::test]
+async fn an_append_can_demand_the_last_event_it_has_seen() {
+    let store = MemorySessionStore::new();
+    let (one, other) = (event("1"), event("1"));
+    store.commit(Batch::new(vec![Append::create(header("s", "a"), vec![one.clone()])])).await.unwrap();
+    let after = |event: &Event| Batch::new(vec![append("a", Expected::Any, &["2"]).with_after(event.id())]);
+    assert_eq!(store.commit(after(&other)).await.unwrap_err().code(), "thread_replaced");
+    store.commit(after(&one)).await.unwrap();
+    assert_eq!(store.commit(after(&one)).await.unwrap_err().code(), "thread_replaced");
+}
+
+#[tokio::test]
 async fn live_events_are_not_journaled() {
     let store = MemorySessionStore::new();
     let delta = TextDelta { message_id: crate::id::MessageId::generate(), delta: "x".into() };

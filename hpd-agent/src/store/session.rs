@@ -32,6 +32,9 @@ pub struct Append {
     pub thread: ThreadKey,
     /// What the thread must look like.
     pub expected: Expected,
+    /// The last event that the writer has seen: a thread that was deleted and made anew may have as many records as the
+    /// one that the writer knew. Checked if present. On the heap, because only the first commit of a run has it.
+    pub after: Option<Box<EventId>>,
     /// The lease under which the owner writes; checked if present.
     pub fence: Option<Box<Fence>>,
     /// Creates the thread. It is an error if it exists.
@@ -47,13 +50,20 @@ impl Append {
     /// Events for a thread that exists.
     #[must_use]
     pub fn new(thread: ThreadKey, expected: Expected, events: Vec<Arc<Event>>) -> Self {
-        Self { thread, expected, fence: None, create: None, begin_generation: false, events }
+        Self { thread, expected, after: None, fence: None, create: None, begin_generation: false, events }
     }
 
     /// A new thread with its first events.
     #[must_use]
     pub fn create(header: Arc<ThreadHeader>, events: Vec<Arc<Event>>) -> Self {
         Self { create: Some(Arc::clone(&header)), ..Self::new(header.key.clone(), Expected::Exactly(0), events) }
+    }
+
+    /// The same, provided that the last record of the thread is this event.
+    #[must_use]
+    pub fn with_after(mut self, event: EventId) -> Self {
+        self.after = Some(Box::new(event));
+        self
     }
 
     /// The same under a lease.
@@ -342,6 +352,12 @@ pub enum CommitError {
         /// How many there are.
         actual: u64,
     },
+    /// The thread ends with another event than expected: it was made anew, or began a new generation.
+    #[error("thread `{thread}` is not the one that was read: it was made anew by somebody else")]
+    Replaced {
+        /// The thread.
+        thread: ThreadKey,
+    },
     /// A thread that was to be created exists.
     #[error("thread `{thread}` exists already")]
     Exists {
@@ -368,6 +384,7 @@ impl CommitError {
     pub const fn code(&self) -> &'static str {
         match self {
             Self::Conflict { .. } => "commit_conflict",
+            Self::Replaced { .. } => "thread_replaced",
             Self::Exists { .. } => "thread_exists",
             Self::Fenced { .. } => "lease_lost",
             Self::Unknown(_) => "commit_outcome_unknown",

@@ -236,3 +236,18 @@ async fn a_thread_of_an_agent_that_is_not_there_is_not_continued_by_another_one_
     assert!(error.to_string().contains("`first`") && error.to_string().contains("with_agent"), "{error}");
     assert_eq!(second.thread("s", "main").with_agent("second").run("b").await.unwrap().text(), "two");
 }
+
+/// A thread that was deleted and made anew with as many records is another one.
+#[tokio::test]
+async fn a_thread_that_was_replaced_behind_an_agents_back_is_read_again() {
+    let store = Arc::new(MemorySessionStore::new());
+    let script = ScriptedChatClient::texts(["one", "two", "three"]);
+    let build = async || builder(&script).with_session_store(store.clone()).build().await.unwrap();
+    let (first, second) = (build().await, build().await);
+    first.thread("s", "main").run("a").await.unwrap();
+    second.delete_session(&hpd_agent::id::SessionId::new("s").unwrap()).await.unwrap();
+    second.thread("s", "main").run("b").await.unwrap();
+    first.thread("s", "main").run("c").await.unwrap();
+    let asked = script.requests().pop().unwrap().history;
+    assert_eq!(texts(&asked.iter().cloned().collect::<Vec<_>>()), ["b", "two", "c"]);
+}

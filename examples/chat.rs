@@ -26,7 +26,7 @@ use hpd_agent_examples::{
     interrupt::Interrupts,
     model,
     options::{COMMON_HELP, Options},
-    report::{Failure, add_usage, exit, write_usage},
+    report::{Failure, add_usage, exit, reports_tokens, write_usage},
     terminal::{Lines, Terminal},
     text::{harmless, print},
     tree::Tree,
@@ -144,7 +144,11 @@ async fn chat() -> Result<(), Failure> {
 }
 
 fn show_usage(usage: &[AgentUsage]) -> Result<(), Failure> {
-    write_usage(&mut io::stderr(), usage)?;
+    if reports_tokens(usage) {
+        write_usage(&mut io::stderr(), usage)?;
+    } else {
+        writeln!(io::stderr(), "no model has reported any tokens yet")?;
+    }
     Ok(())
 }
 

@@ -88,6 +88,12 @@ pub fn exit(program: &str, outcome: Result<(), Failure>) -> ExitCode {
     ExitCode::from(code)
 }
 
+/// Whether any model has said how many tokens it took.
+#[must_use]
+pub fn reports_tokens(agents: &[AgentUsage]) -> bool {
+    agents.iter().any(|agent| agent.usage != Usage::default())
+}
+
 /// Writes the token usage of each agent and the sum.
 ///
 /// # Errors

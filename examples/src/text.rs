@@ -55,6 +55,62 @@ pub fn preview(text: &str, limit: usize) -> String {
     line
 }
 
+/// How many columns of a terminal a character takes.
+#[must_use]
+pub fn columns(c: char) -> usize {
+    match c {
+        // Combining marks, joiners, variation selectors.
+        '\u{300}'..='\u{36f}' | '\u{200b}'..='\u{200d}' | '\u{fe00}'..='\u{fe0f}' => 0,
+        // Hangul, Han, kana, full-width forms, pictures.
+        '\u{1100}'..='\u{115f}'
+        | '\u{2e80}'..='\u{a4cf}'
+        | '\u{ac00}'..='\u{d7a3}'
+        | '\u{f900}'..='\u{faff}'
+        | '\u{fe30}'..='\u{fe6f}'
+        | '\u{ff00}'..='\u{ff60}'
+        | '\u{ffe0}'..='\u{ffe6}'
+        | '\u{1f300}'..='\u{1f64f}'
+        | '\u{1f680}'..='\u{1f9ff}'
+        | '\u{20000}'..='\u{3fffd}' => 2,
+        _ => 1,
+    }
+}
+
+/// How many columns of a terminal a text takes that stands on one line.
+#[must_use]
+pub fn columns_of(text: &str) -> usize {
+    text.chars().map(columns).sum()
+}
+
+/// A text of one line in lines of at most `first` and then `others` columns. They end between words, unless a word is
+/// longer than a line.
+#[must_use]
+pub fn wrap(text: &str, first: usize, others: usize) -> Vec<String> {
+    let mut lines = Vec::new();
+    let mut line = String::new();
+    let mut room = first;
+    for word in text.split(' ') {
+        let gap = usize::from(!line.is_empty());
+        if gap > 0 && gap + columns_of(word) > room {
+            lines.push(std::mem::take(&mut line));
+            room = others;
+        } else if gap > 0 {
+            line.push(' ');
+            room -= gap;
+        }
+        for c in word.chars() {
+            if columns(c) > room && !line.is_empty() {
+                lines.push(std::mem::take(&mut line));
+                room = others;
+            }
+            line.push(c);
+            room = room.saturating_sub(columns(c));
+        }
+    }
+    lines.push(line);
+    lines
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -69,5 +125,12 @@ mod tests {
         assert_eq!(preview("one\n\n two  three", 80), "one two three");
         assert_eq!(preview("äöü äöü", 5), "äöü ä…");
         assert_eq!(preview("", 5), "");
+    }
+    #[test]
+    fn lines_end_between_words() {
+        assert_eq!(wrap("one two three four", 9, 7), ["one two", "three", "four"]);
+        assert_eq!(wrap("a longestword b", 6, 4), ["a", "long", "estw", "ord", "b"]);
+        assert_eq!(wrap("日本語", 4, 4), ["日本", "語"]);
+        assert_eq!(wrap("", 4, 4), [""]);
     }
 }

@@ -11,10 +11,12 @@ use hpd_agent::{
     message::Message,
 };
 
-use crate::text::{harmless, preview};
+use crate::text::{columns, columns_of, harmless, preview, wrap};
 
-/// The column behind which a text goes on in the next line.
-const WIDTH: usize = 100;
+/// Narrower terminals are written to as if they had this many columns.
+const NARROWEST: usize = 24;
+/// Where the output has no width of its own.
+const USUAL_WIDTH: usize = 80;
 /// How much of arguments and results is shown, in characters.
 const SHOWN: usize = 72;
 
@@ -24,11 +26,15 @@ const PATIENCE: usize = 64;
 /// Writes events: one block for each agent, indented by depth, text as it arrives.
 ///
 /// Agents that run side by side do not write into each other's lines: while one is in the middle of a line, what the
-/// others do waits for its end.
+/// others do waits for its end. A line is as wide as the terminal and ends between words.
 #[derive(Debug)]
 pub struct Tree<W> {
     out: W,
     colors: bool,
+    /// How many columns a line has.
+    width: usize,
+    /// What the root has said last, if that is not to be shown in case it is the answer.
+    held: Option<String>,
     agents: Vec<Block>,
     /// What has to wait for the end of another agent's line.
     waiting: VecDeque<(usize, Piece)>,
@@ -45,12 +51,23 @@ struct Block {
     /// The names from the root to the agent.
     chain: String,
     depth: usize,
-    /// The mark and the column of the line that is not finished.
-    line: Option<(&'static str, usize)>,
-    /// The last line ended only because it was full: its text goes on.
-    full: bool,
+    /// The line that is not finished.
+    line: Option<Line>,
+    /// The beginning of a word whose end has not arrived, and the mark of its line.
+    word: Option<(&'static str, String)>,
     /// The tool call that is being written, and how much of its arguments may still be shown.
     call: Option<(CallId, usize)>,
+}
+
+#[derive(Debug, Clone, Copy)]
+struct Line {
+    mark: &'static str,
+    /// The column in which the next character stands.
+    column: usize,
+    /// The column in which its text begins.
+    begin: usize,
+    /// Spaces that are written only if a word follows on this line.
+    spaces: usize,
 }
 
 #[derive(Debug)]
@@ -67,10 +84,39 @@ const TEXT: &str = "│ ";
 const REASONING: &str = "┊ ";
 const CALL: &str = "→ ";
 
+/// The mark of the lines in which the text of another line goes on.
+fn continued(mark: &'static str) -> &'static str {
+    if mark == CALL || mark.is_empty() { "  " } else { mark }
+}
+
 impl<W: Write> Tree<W> {
     /// Writes to `out`, with colours or without.
     pub fn new(out: W, colors: bool) -> Self {
-        Self { out, colors, agents: Vec::new(), waiting: VecDeque::new(), writing: None, last: None }
+        Self {
+            out,
+            colors,
+            width: USUAL_WIDTH,
+            held: None,
+            agents: Vec::new(),
+            waiting: VecDeque::new(),
+            writing: None,
+            last: None,
+        }
+    }
+
+    /// Breaks lines at this many columns, if that is known.
+    #[must_use]
+    pub fn with_width(mut self, columns: Option<usize>) -> Self {
+        self.width = columns.unwrap_or(USUAL_WIDTH).max(NARROWEST);
+        self
+    }
+
+    /// Leaves out the root's answer, because it is shown elsewhere on the same screen. What the root says before it calls
+    /// a tool is shown.
+    #[must_use]
+    pub fn without_answer(mut self) -> Self {
+        self.held = Some(String::new());
+        self
     }
 
     /// Shows an event.
@@ -80,10 +126,37 @@ impl<W: Write> Tree<W> {
     /// Those of the output.
     pub fn show(&mut self, envelope: &EventEnvelope) -> io::Result<()> {
         let at = self.block(&envelope.thread, envelope.agent());
+        if envelope.agent().depth == 0 && self.hold(at, envelope.body())? {
+            return Ok(());
+        }
         for piece in self.pieces(at, envelope.body()) {
             self.put(at, piece)?;
         }
         self.out.flush()
+    }
+
+    /// Keeps what the root says until it is known whether it is the answer. Whether this event is one of its pieces.
+    fn hold(&mut self, at: usize, body: &EventBody) -> io::Result<bool> {
+        let Some(held) = &mut self.held else { return Ok(false) };
+        match body {
+            EventBody::TextDelta(delta) => {
+                held.push_str(&harmless(&delta.delta));
+                return Ok(true);
+            }
+            EventBody::ExecutionFinished(finished) if finished.outcome == ExecutionOutcome::Succeeded => held.clear(),
+            EventBody::ModelRequest(_)
+            | EventBody::ModelRequestFailed(_)
+            | EventBody::ToolCallStart(_)
+            | EventBody::ExecutionFinished(_)
+                if !held.is_empty() =>
+            {
+                let text = std::mem::take(held);
+                self.put(at, Piece::Text(TEXT, text))?;
+                self.put(at, Piece::End)?;
+            }
+            _ => {}
+        }
+        Ok(false)
     }
 
     /// Shows a sentence that belongs to no agent.
@@ -93,7 +166,11 @@ impl<W: Write> Tree<W> {
     /// Those of the output.
     pub fn note(&mut self, text: &str) -> io::Result<()> {
         self.pause()?;
-        writeln!(self.out, "{}", harmless(text))?;
+        for line in harmless(text).split('\n') {
+            for (index, part) in wrap(line, self.width, self.width - 2).iter().enumerate() {
+                writeln!(self.out, "{}{part}", if index == 0 { "" } else { "  " })?;
+            }
+        }
         self.out.flush()
     }
 
@@ -108,6 +185,9 @@ impl<W: Write> Tree<W> {
             self.write_what_can_be_written()?;
             self.interrupt()?;
         }
+        for at in 0..self.agents.len() {
+            self.end_text(at)?;
+        }
         self.last = None;
         self.out.flush()
     }
@@ -121,7 +201,7 @@ impl<W: Write> Tree<W> {
             chain: harmless(&agent.agent_chain.join(" › ")),
             depth: usize::try_from(agent.depth).unwrap_or_default(),
             line: None,
-            full: false,
+            word: None,
             call: None,
         });
         self.agents.len() - 1
@@ -150,6 +230,10 @@ impl<W: Write> Tree<W> {
                 line(format!("asks {}/{}{again}", request.selection.provider, request.selection.model))
             }
             EventBody::ModelResponse(_) => vec![Piece::End],
+            // If the root's model fails, the program ends with the reason.
+            EventBody::ModelRequestFailed(_) if self.agents.get(at).is_some_and(|block| block.depth == 0) => {
+                line("the model failed".to_owned())
+            }
             EventBody::ModelRequestFailed(failed) => line(format!("the model failed: {}", failed.error.message)),
             EventBody::ToolExecutionStarted(started) => line(format!("runs `{}`", started.name)),
             EventBody::ToolCallResult(result) => result_lines(&result.message),
@@ -263,18 +347,25 @@ impl<W: Write> Tree<W> {
             };
             let Some((at, piece)) = self.waiting.remove(next) else { return Ok(()) };
             self.write(at, piece)?;
-            self.writing = self.agents.get(at).and_then(|block| (block.line.is_some() || block.full).then_some(at));
+            self.writing = self.agents.get(at).and_then(|block| block.line.is_some().then_some(at));
         }
     }
 
     fn write(&mut self, at: usize, piece: Piece) -> io::Result<()> {
         match piece {
-            Piece::End => self.end_line(at),
+            Piece::End => self.end_text(at),
             Piece::Line(text) => {
-                self.end_line(at)?;
-                self.begin_line(at, "")?;
+                self.end_text(at)?;
+                let Line { column, .. } = self.begin_line(at, "")?;
                 let text = harmless(&text).replace('\n', " ");
-                self.paint("2", &text)?;
+                let room = self.width.saturating_sub(column);
+                for (index, part) in wrap(&text, room, room.saturating_sub(2)).iter().enumerate() {
+                    if index > 0 {
+                        self.end_line(at)?;
+                        self.begin_line(at, continued(""))?;
+                    }
+                    self.paint("2", part)?;
+                }
                 self.end_line(at)
             }
             Piece::Text(mark, text) => self.write_text(at, mark, &text),
@@ -282,46 +373,89 @@ impl<W: Write> Tree<W> {
     }
 
     fn write_text(&mut self, at: usize, mark: &'static str, text: &str) -> io::Result<()> {
-        if self.line(at).is_some_and(|(open, _)| open != mark) {
-            self.end_line(at)?;
+        let open = self.line(at).map(|line| line.mark);
+        if open.is_some_and(|open| open != mark && open != continued(mark)) {
+            self.end_text(at)?;
         }
         for c in text.chars() {
-            let column = match self.line(at) {
-                Some((_, column)) => column,
-                // Text does not begin with an empty line.
-                None if c == '\n' && self.last != Some(at) => continue,
-                None => self.begin_line(at, mark)?,
-            };
-            let full = c == ' ' && column >= WIDTH;
-            if c == '\n' || full {
-                self.end_line(at)?;
-                self.set_full(at, full);
+            // Text does not begin with an empty line.
+            if c == '\n' && self.line(at).is_none() && self.last != Some(at) && !self.has_word(at) {
                 continue;
             }
-            write!(self.out, "{c}")?;
-            self.set_line(at, Some((mark, column + 1)));
+            match c {
+                '\n' => {
+                    self.write_word(at)?;
+                    self.open_line(at, mark)?;
+                    self.end_line(at)?;
+                }
+                ' ' | '\t' => {
+                    self.write_word(at)?;
+                    let mut line = self.open_line(at, mark)?;
+                    line.spaces += if c == '\t' { 4 } else { 1 };
+                    self.set_line(at, Some(line));
+                }
+                _ => {
+                    self.open_line(at, mark)?;
+                    let Some(block) = self.agents.get_mut(at) else { continue };
+                    let word = &mut block.word.get_or_insert_with(|| (mark, String::new())).1;
+                    word.push(c);
+                    // Scripts of wide characters put no spaces between words; a line may end behind each.
+                    if columns(c) > 1 || word.len() > 4 * self.width {
+                        self.write_word(at)?;
+                    }
+                }
+            }
         }
         Ok(())
     }
 
-    fn line(&self, at: usize) -> Option<(&'static str, usize)> {
+    fn has_word(&self, at: usize) -> bool {
+        self.agents.get(at).is_some_and(|block| block.word.is_some())
+    }
+
+    /// Writes the word that is complete now, on the next line if this one has no room for it.
+    fn write_word(&mut self, at: usize) -> io::Result<()> {
+        let Some((mark, word)) = self.agents.get_mut(at).and_then(|block| block.word.take()) else { return Ok(()) };
+        let mut line = self.open_line(at, mark)?;
+        if line.column > line.begin && line.column + line.spaces + columns_of(&word) > self.width {
+            line = self.next_line(at, line)?;
+        }
+        write!(self.out, "{:width$}", "", width = line.spaces)?;
+        line.column += std::mem::take(&mut line.spaces);
+        for c in word.chars() {
+            // A word that is longer than a line.
+            if line.column > line.begin && line.column + columns(c) > self.width {
+                line = self.next_line(at, line)?;
+            }
+            write!(self.out, "{c}")?;
+            line.column += columns(c);
+        }
+        self.set_line(at, Some(line));
+        Ok(())
+    }
+
+    fn next_line(&mut self, at: usize, line: Line) -> io::Result<Line> {
+        self.end_line(at)?;
+        self.begin_line(at, continued(line.mark))
+    }
+
+    fn line(&self, at: usize) -> Option<Line> {
         self.agents.get(at).and_then(|block| block.line)
     }
 
-    fn set_line(&mut self, at: usize, line: Option<(&'static str, usize)>) {
+    fn set_line(&mut self, at: usize, line: Option<Line>) {
         if let Some(block) = self.agents.get_mut(at) {
             block.line = line;
         }
     }
 
-    fn set_full(&mut self, at: usize, full: bool) {
-        if let Some(block) = self.agents.get_mut(at) {
-            block.full = full;
-        }
+    /// Ends a text: nothing of its last word is to come.
+    fn end_text(&mut self, at: usize) -> io::Result<()> {
+        self.write_word(at)?;
+        self.end_line(at)
     }
 
     fn end_line(&mut self, at: usize) -> io::Result<()> {
-        self.set_full(at, false);
         if self.line(at).is_some() {
             self.set_line(at, None);
             writeln!(self.out)?;
@@ -329,10 +463,19 @@ impl<W: Write> Tree<W> {
         Ok(())
     }
 
-    /// Begins a line, and the agent's block if the last line was another agent's. Returns the column.
-    fn begin_line(&mut self, at: usize, mark: &'static str) -> io::Result<usize> {
-        let Some(block) = self.agents.get(at) else { return Ok(0) };
-        let indent = block.depth * 4;
+    /// The line that is open, else a new one.
+    fn open_line(&mut self, at: usize, mark: &'static str) -> io::Result<Line> {
+        match self.line(at) {
+            Some(line) => Ok(line),
+            None => self.begin_line(at, mark),
+        }
+    }
+
+    /// Begins a line, and the agent's block if the last line was another agent's.
+    fn begin_line(&mut self, at: usize, mark: &'static str) -> io::Result<Line> {
+        let Some(block) = self.agents.get(at) else { return Ok(Line { mark, column: 0, begin: 0, spaces: 0 }) };
+        // Deep agents keep some room for their text.
+        let indent = (block.depth * 4).min(self.width / 2);
         if self.last != Some(at) {
             let heading = format!("[{}]", block.chain);
             write!(self.out, "{:indent$}", "")?;
@@ -342,9 +485,9 @@ impl<W: Write> Tree<W> {
         }
         write!(self.out, "{:indent$}  {mark}", "")?;
         let column = indent + 2 + mark.chars().count();
-        self.set_line(at, Some((mark, column)));
-        self.set_full(at, false);
-        Ok(column)
+        let line = Line { mark, column, begin: column, spaces: 0 };
+        self.set_line(at, Some(line));
+        Ok(line)
     }
 
     fn paint(&mut self, code: &str, text: &str) -> io::Result<()> {
@@ -359,4 +502,93 @@ fn result_lines(message: &Message) -> Vec<Piece> {
         Piece::Line(format!("← {}{failed}: {text}", result.name))
     });
     std::iter::once(Piece::End).chain(results).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use hpd_agent::{
+        prelude::*,
+        testing::{Reply, ScriptedChatClient},
+    };
+    use serde_json::json;
+
+    use super::*;
+
+    #[derive(Default)]
+    struct Helpers;
+
+    #[tool_harness]
+    impl Helpers {
+        /// Helps.
+        #[subagent(agent_id = "tree.helper")]
+        fn helper(&self) -> AgentConfig {
+            AgentConfig::new("Helper")
+        }
+    }
+
+    /// What a tree shows of a run.
+    async fn shown(replies: impl IntoIterator<Item = Reply>, tree: Tree<Vec<u8>>) -> String {
+        let client = ScriptedChatClient::replies(replies);
+        let agent = Agent::builder().with_chat_client(client).with_tool_harness::<Helpers>();
+        let agent = agent.with_permissions(Permissions::allow_all()).build().await.unwrap();
+        let mut run = agent.run("Go.");
+        let mut tree = tree;
+        while let Some(envelope) = run.next().await {
+            tree.show(&envelope).unwrap();
+        }
+        tree.pause().unwrap();
+        String::from_utf8(tree.out).unwrap()
+    }
+
+    fn tree(width: usize) -> Tree<Vec<u8>> {
+        Tree::new(Vec::new(), false).with_width(Some(width))
+    }
+
+    #[tokio::test]
+    async fn lines_end_between_words_at_every_width() {
+        let text = "All the keepers of the lighthouse at Marrow Point   wrote into their log books.\n\n  - every night";
+        for width in [24, 31, 40, 57, 72, 80] {
+            for chunks in [1, 7, 40, 97] {
+                let replies = [
+                    Reply::tool_call("helper", json!({"input": text})).in_chunks(chunks),
+                    Reply::text(text).in_chunks(chunks),
+                    Reply::text("Done."),
+                ];
+                let screen = shown(replies, tree(width)).await;
+                assert!(screen.lines().all(|line| columns_of(line) <= width), "{width}: {screen}");
+                let of_text = screen.lines().filter_map(|line| line.strip_prefix("      │ "));
+                let words: Vec<_> = of_text.flat_map(str::split_whitespace).collect();
+                assert_eq!(words, text.split_whitespace().collect::<Vec<_>>(), "{width}: {screen}");
+                assert!(screen.contains("      │ \n      │   - every night\n"), "{width}: {screen}");
+            }
+        }
+    }
+
+    #[tokio::test]
+    async fn words_that_are_longer_than_a_line_and_wide_characters() {
+        let screen = shown([Reply::text("x".repeat(50)).in_chunks(9)], tree(24)).await;
+        let lines: Vec<_> = screen.lines().filter(|line| line.contains('x')).map(columns_of).collect();
+        assert_eq!(lines, [24, 24, 14], "{screen}");
+        let screen = shown([Reply::text("灯台の光は海から見える。").in_chunks(5)], tree(24)).await;
+        assert!(screen.contains("  │ 灯台の光は海から見え\n  │ る。\n"), "{screen}");
+    }
+
+    #[tokio::test]
+    async fn the_answer_is_left_out_where_it_is_shown_elsewhere() {
+        let replies = || {
+            [
+                Reply::text("I ask the helper.").and_tool_call("helper", json!({"input": "Help."})),
+                Reply::text("The helper's answer."),
+                Reply::text("The answer."),
+            ]
+        };
+        let screen = shown(replies(), tree(80)).await;
+        assert!(screen.contains("  │ The answer.\n"), "{screen}");
+        let screen = shown(replies(), tree(80).without_answer()).await;
+        assert!(screen.contains("  │ I ask the helper.\n  → helper {"), "{screen}");
+        assert!(screen.contains("      │ The helper's answer.\n"), "{screen}");
+        assert!(!screen.contains("The answer."), "{screen}");
+        let screen = shown([Reply::text("Half of").cut(), Reply::text("")], tree(80).without_answer()).await;
+        assert!(screen.contains("  │ Half of\n  the model failed\n"), "an answer that is not complete: {screen}");
+    }
 }

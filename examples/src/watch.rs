@@ -14,7 +14,7 @@ use hpd_agent::{
 
 use crate::{
     interrupt::Interrupts,
-    report::{Failure, write_usage},
+    report::{Failure, reports_tokens, write_usage},
     terminal::Terminal,
     text::print,
     tree::Tree,
@@ -93,11 +93,19 @@ impl<W: Write> Screen for Tree<W> {
     }
 }
 
-/// The event tree on standard error, so that standard output has the answer alone.
+/// The event tree on standard error, so that standard output has the answer alone. Where both are the terminal, the tree
+/// leaves the answer out.
 #[must_use]
 pub fn tree_on_stderr() -> Tree<io::BufWriter<io::Stderr>> {
     let colors = io::stderr().is_terminal() && std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty());
-    Tree::new(io::BufWriter::new(io::stderr()), colors)
+    let tree = Tree::new(io::BufWriter::new(io::stderr()), colors).with_width(width());
+    if io::stderr().is_terminal() && io::stdout().is_terminal() { tree.without_answer() } else { tree }
+}
+
+/// How many columns the terminal has: what it says itself, else `COLUMNS`.
+fn width() -> Option<usize> {
+    let own = terminal_size::terminal_size_of(io::stderr()).map(|(width, _)| usize::from(width.0));
+    own.or_else(|| std::env::var("COLUMNS").ok()?.trim().parse().ok())
 }
 
 /// What a run that was watched came to.
@@ -127,7 +135,7 @@ impl Watched {
             Ok(result) => print(result.text()).map_err(Failure::from),
             Err(error) => Err(error.into()),
         };
-        if !self.usage.is_empty() {
+        if reports_tokens(&self.usage) {
             writeln!(errors)?;
             write_usage(&mut errors, &self.usage)?;
         }

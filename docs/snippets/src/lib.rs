@@ -21,6 +21,7 @@ pages! {
     readme: "README.md",
     architecture: "docs/ARCHITECTURE.md",
     context: "docs/src/context.md",
+    conversations: "docs/src/conversations.md",
     declaring: "docs/src/declaring.md",
     events: "docs/src/events.md",
     getting_started: "docs/src/getting-started.md",

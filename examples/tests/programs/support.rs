@@ -33,7 +33,8 @@ fn program(name: &str) -> PathBuf {
 /// An example without the caller's environment, in which there may be keys.
 pub(crate) fn example(name: &str) -> Command {
     let mut command = Command::new(program(name));
-    command.env_clear();
+    // Lines that are long enough not to be broken in a text that a test looks for.
+    command.env_clear().env("COLUMNS", "160");
     command
 }
 
@@ -41,7 +42,7 @@ pub(crate) fn example(name: &str) -> Command {
 pub(crate) fn without_terminal(name: &str) -> Option<Command> {
     let found = Command::new("setsid").arg("--version").output().is_ok();
     let mut command = Command::new("setsid");
-    command.arg("--wait").arg(program(name)).env_clear();
+    command.arg("--wait").arg(program(name)).env_clear().env("COLUMNS", "160");
     if let Some(path) = std::env::var_os("PATH") {
         command.env("PATH", path);
     }

@@ -109,6 +109,20 @@ fn questions_are_asked_at_the_terminal_also_when_the_document_comes_by_standard_
 }
 
 #[test]
+fn the_answer_is_on_the_screen_once() {
+    let mut command = example("quickstart");
+    command.arg("--yes").arg(lighthouse()).env("COLUMNS", "72").env("NO_COLOR", "1");
+    let mut session = Session::start(command, None);
+    session.expect("## summarizer");
+    session.expect("in all");
+    let (code, screen) = session.end();
+    assert_eq!(code, Some(0), "{screen}");
+    assert_eq!(screen.matches("## summarizer").count(), 1, "{screen}");
+    let (tree, _) = screen.split_once("## summarizer").unwrap();
+    assert!(tree.lines().all(|line| line.chars().count() <= 72), "{screen}");
+}
+
+#[test]
 fn an_empty_line_and_the_end_of_the_input_mean_no() {
     let mut command = example("quickstart");
     command.arg(lighthouse());

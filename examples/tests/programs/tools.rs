@@ -16,6 +16,7 @@ fn functions_and_a_subagent_work_without_a_model() {
     ] {
         assert!(ended.stderr.contains(part), "no `{part}` in\n{}", ended.stderr);
     }
+    assert!(!ended.stderr.contains("tokens"), "a script takes none: {}", ended.stderr);
 }
 
 #[test]

@@ -19,6 +19,18 @@ pub(super) struct Sentence {
     pub(super) line: usize,
     /// Lower case. Scripts without spaces between words give pairs of characters.
     pub(super) words: Vec<String>,
+    /// It stands in a list.
+    item: bool,
+}
+
+impl Sentence {
+    /// Whether it says something by itself. What leads to a list or to code, a title, an entry of a list that goes on
+    /// with another sentence, and a line of code do not.
+    pub(super) fn is_whole(&self) -> bool {
+        let goes_on = self.item && self.text.chars().find(|c| c.is_alphanumeric()).is_some_and(char::is_lowercase);
+        let end = self.text.trim_end_matches(|c| is_closing(c) || c.is_whitespace()).chars().next_back();
+        !goes_on && end.is_some_and(|end| is_terminator(end) || is_unpunctuated(end))
+    }
 }
 
 impl Document {
@@ -26,6 +38,7 @@ impl Document {
         let mut document = Self { paragraphs: Vec::new(), sentences: Vec::new(), headings: 0 };
         let mut paragraph = String::new();
         let mut begin = 1;
+        let mut in_item = false;
         let mut fence: Option<&str> = None;
         for (index, line) in text.lines().enumerate() {
             let bare = line.trim().trim_start_matches('>').trim_start();
@@ -45,7 +58,7 @@ impl Document {
                 || bare.starts_with('|')
                 || is_rule(bare);
             if ends {
-                document.close(&mut paragraph, begin);
+                document.close(&mut paragraph, begin, in_item);
             }
             fence = mark;
             document.headings += usize::from(heading);
@@ -56,23 +69,24 @@ impl Document {
             };
             if paragraph.is_empty() {
                 begin = index + 1;
+                in_item = item.is_some();
             } else {
                 paragraph.push(' ');
             }
             paragraph.push_str(content);
         }
-        document.close(&mut paragraph, begin);
+        document.close(&mut paragraph, begin, in_item);
         document
     }
 
-    fn close(&mut self, paragraph: &mut String, line: usize) {
+    fn close(&mut self, paragraph: &mut String, line: usize, item: bool) {
         let text = std::mem::take(paragraph);
         let mut count = 0;
         for text in sentences(&text) {
             let words = words(&text);
             count += words.len();
             if !words.is_empty() {
-                self.sentences.push(Sentence { text, line, words });
+                self.sentences.push(Sentence { text, line, words, item });
             }
         }
         if count > 0 {
@@ -151,7 +165,7 @@ fn sentences(text: &str) -> Vec<String> {
             sentence.push(next);
         }
         let ends = match c {
-            '。' | '！' | '？' | '｡' | '।' | '॥' | '։' | '۔' | '؟' | '።' => true,
+            '。' | '！' | '？' | '｡' | '।' | '॥' | '։' | '۔' | '؟' | '።' | '။' | '។' | '៕' => true,
             _ => {
                 let spaced = chars.peek().is_none_or(|next| next.is_whitespace());
                 let mut ahead = chars.clone();
@@ -176,7 +190,8 @@ fn push(all: &mut Vec<String>, sentence: &mut String) {
 }
 
 fn is_terminator(c: char) -> bool {
-    matches!(c, '.' | '!' | '?' | '…' | '。' | '！' | '？' | '｡' | '।' | '॥' | '։' | '۔' | '؟' | '።')
+    let latin = matches!(c, '.' | '!' | '?' | '…');
+    latin || matches!(c, '。' | '！' | '？' | '｡' | '।' | '॥' | '։' | '۔' | '؟' | '።' | '။' | '។' | '៕')
 }
 
 fn is_closing(c: char) -> bool {
@@ -234,6 +249,11 @@ fn is_unspaced(c: char) -> bool {
     matches!(c,
         '\u{0E00}'..='\u{0EFF}' | '\u{1000}'..='\u{109F}' | '\u{1780}'..='\u{17FF}' | '\u{3040}'..='\u{30FF}'
         | '\u{3400}'..='\u{4DBF}' | '\u{4E00}'..='\u{9FFF}' | '\u{F900}'..='\u{FAFF}' | '\u{20000}'..='\u{3FFFF}')
+}
+
+/// Scripts whose sentences end without a mark: Thai, Lao and Tibetan.
+fn is_unpunctuated(c: char) -> bool {
+    matches!(c, '\u{0E00}'..='\u{0FFF}')
 }
 
 /// Vowel signs and the like, which are no letters by themselves: combining marks of the scripts of India and others.
@@ -305,6 +325,40 @@ mod tests {
         assert_eq!(document.headings, 1);
         let lines: Vec<_> = document.paragraphs.iter().map(|paragraph| paragraph.line).collect();
         assert_eq!(lines, [3, 6, 7, 8, 10, 19]);
+    }
+
+    #[test]
+    fn some_sentences_are_fragments() {
+        let whole = |text: &str| Document::parse(text).sentences.iter().all(Sentence::is_whole);
+        for text in [
+            "It works.",
+            "He said \"Stop!\"",
+            "**Does it?**",
+            "(It does…)",
+            "- An entry is a sentence.",
+            "lower case is no fault.",
+            "これは文です。",
+            "「本当？」",
+            "यह पहला वाक्य है।",
+            "هل هذا صحيح؟",
+            "ប្រយោគ។",
+            "ภาษาไทยไม่มีจุดจบ",
+        ] {
+            assert!(whole(text), "{text}");
+        }
+        for text in [
+            "The light at Marrow Point",
+            "When it is called, the runtime",
+            "These are the steps:",
+            "手順：",
+            "- an entry of a sentence,",
+            "- and its last one.",
+            "    let answer = compute();",
+            "    println!(\"{answer}\")",
+            "1. Open the door",
+        ] {
+            assert!(!whole(text), "{text}");
+        }
     }
 
     #[test]

@@ -29,7 +29,8 @@ const NOTHING: &str = "There is no text to work on: the message is empty.";
 /// and the same request always gets the same answer. What it does depends on the request:
 ///
 /// - The last message is the user's, a text of some length, and there are tools with one required argument, the string
-///   `input` (subagents are such tools): it calls each of them once with the text. [`ToolChoice`] is obeyed.
+///   `input` (subagents are such tools): it calls each of them once with the text. [`ToolChoice`] is obeyed. Tools that
+///   the system prompt names in backquotes it calls for a short text too.
 /// - There are tool results: it puts them together.
 /// - The system prompt speaks of reviewing or of issues: it lists what can be improved in the text, with the places:
 ///   placeholders, open questions, long sentences and paragraphs, passive voice, vague and doubled words, missing
@@ -176,7 +177,8 @@ fn earlier_text(request: &ChatRequest) -> Option<String> {
     texts.into_iter().find(|text| Document::parse(text).is_long())
 }
 
-/// The tools to be called, in order. Without a choice of the caller's that is none for a short text.
+/// The tools to be called, in order. Without a choice of the caller's, those for a short text are only the ones that the
+/// system prompt names.
 fn callable(request: &ChatRequest, long: bool) -> Vec<Arc<str>> {
     let takes_input = |tool: &&ToolSpec| {
         let schema = tool.schema().value();
@@ -184,7 +186,7 @@ fn callable(request: &ChatRequest, long: bool) -> Vec<Arc<str>> {
         string && schema.get("required") == Some(&json!(["input"]))
     };
     let wanted = |tool: &&ToolSpec| match &request.options.tool_choice {
-        ToolChoice::Auto => long,
+        ToolChoice::Auto => long || request.system.contains(&format!("`{}`", tool.name())),
         ToolChoice::Required => true,
         ToolChoice::None => false,
         ToolChoice::Tool(name) => tool.name() == name,

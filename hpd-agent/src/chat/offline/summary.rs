@@ -17,22 +17,27 @@ const EMPTY: [&str; 56] = [
 ];
 
 /// Up to `count` sentences as bullets, in the order of the text: those whose words the text uses most. What a chosen
-/// sentence has said counts less for the next one, so that the bullets don't say the same thing.
+/// sentence has said counts less for the next one, so that the bullets don't say the same thing. Fragments such as titles
+/// are taken only from a text that has nothing else.
 pub(super) fn summarize(document: &Document, count: usize) -> String {
     let candidates: Vec<Candidate<'_>> = document.sentences.iter().enumerate().map(Candidate::new).collect();
     let mut weights: HashMap<&str, f64> = HashMap::new();
     for word in candidates.iter().flat_map(|candidate| &candidate.words) {
         *weights.entry(word).or_default() += 1.0;
     }
-    let mut left: Vec<&Candidate<'_>> = candidates.iter().filter(|candidate| !candidate.introduces()).collect();
+    let mut left: Vec<&Candidate<'_>> = candidates.iter().filter(|candidate| candidate.sentence.is_whole()).collect();
+    if left.is_empty() {
+        left = candidates.iter().filter(|candidate| !candidate.introduces()).collect();
+    }
     if left.is_empty() {
         left = candidates.iter().collect();
     }
+    let first = left.first().map(|candidate| candidate.index);
     let mut seen = HashSet::new();
     left.retain(|candidate| seen.insert(&candidate.sentence.text));
     let mut chosen: Vec<&Candidate<'_>> = Vec::new();
     while chosen.len() < count {
-        let best = left.iter().enumerate().map(|(at, candidate)| (at, candidate.score(&weights)));
+        let best = left.iter().enumerate().map(|(at, candidate)| (at, candidate.score(&weights, first)));
         // The first one of equals.
         let best = best.reduce(|best, next| if next.1 > best.1 { next } else { best });
         let Some((at, _)) = best else {
@@ -70,7 +75,7 @@ impl<'a> Candidate<'a> {
         self.sentence.text.ends_with([':', '：'])
     }
 
-    fn score(&self, weights: &HashMap<&str, f64>) -> f64 {
+    fn score(&self, weights: &HashMap<&str, f64>, first: Option<usize>) -> f64 {
         // A word that no other sentence uses says little about the text.
         let worth = |word: &&str| weights.get(word).copied().unwrap_or_default().max(1.0).ln() + 0.1;
         let sum: f64 = self.words.iter().map(worth).sum();
@@ -78,7 +83,7 @@ impl<'a> Candidate<'a> {
         // Between an average, which favours the short ones, and a sum, which favours the long ones.
         let score = sum / (length as f64).sqrt();
         let too_short = if length < 5 { 0.6 } else { 1.0 };
-        let first = if self.index == 0 { 1.15 } else { 1.0 };
+        let first = if first == Some(self.index) { 1.15 } else { 1.0 };
         score * too_short * first
     }
 }
@@ -138,6 +143,16 @@ mod tests {
             summary(text),
             ["- Storage grows every week.", "- Backups fail at night.", "- Nobody reads the alerts about backups."]
         );
+    }
+
+    #[test]
+    fn fragments_are_no_bullets() {
+        let text = "The scheduler of tasks\n\nThe scheduler gives tasks to workers. Lunch was good. When a worker asks, \
+            the scheduler of tasks\n\n- looks for tasks,\n- gives the tasks to workers of the scheduler.\n\n\
+            Scheduler, tasks and workers:\n\n    scheduler.tasks(workers);\n\nWorkers report.";
+        let expected = ["- The scheduler gives tasks to workers.", "- Lunch was good.", "- Workers report."];
+        assert_eq!(summary(text), expected);
+        assert_eq!(summary("# Tasks\n\n- wash up\n- cook"), ["- wash up", "- cook"]);
     }
 
     #[test]

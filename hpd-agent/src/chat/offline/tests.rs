@@ -81,6 +81,19 @@ async fn obeys_the_choice_of_tools() {
 }
 
 #[tokio::test]
+async fn delegates_a_short_text_where_the_system_prompt_names_the_tool() {
+    let with = async |text: &str, system: &str| {
+        let asked = request([Message::user(text)]).with_tools(tools()).with_system(system);
+        calls(&deltas(asked).await).into_iter().map(|(name, _)| name).collect::<Vec<_>>()
+    };
+    let both = "Call the tools `summarizer` and `reviewer` once each.";
+    assert_eq!(with("Hello there. This is a text.", both).await, ["summarizer", "reviewer"]);
+    assert_eq!(with("Hello.", "Use `reviewer` for texts, `weather` for the weather.").await, ["reviewer"]);
+    assert_eq!(with("Hello.", "You know the summarizer.").await, Vec::<String>::new());
+    assert_eq!(with(" ", both).await, Vec::<String>::new());
+}
+
+#[tokio::test]
 async fn puts_results_together() {
     let id = MessageId::generate();
     let call = |index, name: &str| ToolCall::new(CallId::new(id, index), name, "{}");

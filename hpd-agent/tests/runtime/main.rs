@@ -8,13 +8,16 @@
     reason = "helpers of tests may fail a test"
 )]
 
-mod breaker;
 mod build;
 mod cancellation;
 mod delegation;
 mod events;
 mod failures;
+mod faults;
+mod odd_clients;
 mod permissions;
+mod sessions;
 mod support;
 mod threads;
 mod tools;
+mod trees;

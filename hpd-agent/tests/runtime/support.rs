@@ -1,6 +1,12 @@
 //! What the tests share.
 
-use std::{sync::Arc, time::Duration};
+use std::{
+    sync::{
+        Arc,
+        atomic::{AtomicUsize, Ordering},
+    },
+    time::Duration,
+};
 
 use hpd_agent::{
     agent::{AgentBuilder, RunResult},
@@ -89,13 +95,45 @@ pub(crate) async fn results(agent: &Agent, result: &RunResult) -> Vec<ToolResult
     messages.iter().flat_map(|message| message.results().cloned().collect::<Vec<_>>()).collect()
 }
 
-/// A store in memory whose commits take their time, so that something can happen in the middle of one, and which can call
-/// itself durable.
+/// A store in memory whose commits take their time, so that something can happen in the middle of one, or fail, and which
+/// can call itself durable.
 #[derive(Default)]
 pub(crate) struct TestStore {
     pub(crate) inner: MemorySessionStore,
     pub(crate) delay: Duration,
     pub(crate) durable: bool,
+    /// Which commit fails, from 0, and how.
+    pub(crate) fault: Option<(Fault, usize)>,
+    pub(crate) commits: AtomicUsize,
+}
+
+/// How a commit fails.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) enum Fault {
+    Refused,
+    UnknownApplied,
+    UnknownNotApplied,
+    /// So often that the runtime gives up.
+    UnknownForGood,
+    Conflict,
+}
+
+impl TestStore {
+    pub(crate) fn failing(fault: Fault, at: usize) -> Self {
+        Self { fault: Some((fault, at)), ..Self::default() }
+    }
+
+    /// The fault of the next commit.
+    fn next_fault(&self) -> Option<Fault> {
+        let number = self.commits.fetch_add(1, Ordering::SeqCst);
+        let (fault, at) = self.fault?;
+        let last = if fault == Fault::UnknownForGood { at + 3 } else { at };
+        (at..=last).contains(&number).then_some(fault)
+    }
+}
+
+fn broken() -> StoreError {
+    StoreError::Backend { source: "the disk is gone".into() }
 }
 
 impl SessionStore for TestStore {
@@ -103,14 +141,30 @@ impl SessionStore for TestStore {
         self.durable
     }
     fn commit(&self, batch: Batch) -> BoxFuture<'_, Result<Committed, CommitError>> {
+        let fault = self.next_fault();
+        if let (None, true) = (fault, self.delay.is_zero()) {
+            return self.inner.commit(batch);
+        }
+        let thread = batch.appends[0].thread.clone();
         // It happens at once; whoever asked learns of it later.
-        let committed = self.inner.commit(batch);
+        let applied = !matches!(fault, Some(Fault::Refused | Fault::UnknownNotApplied | Fault::Conflict));
+        let committed = applied.then(|| self.inner.commit(batch));
         Box::pin(async move {
-            let committed = committed.await;
+            let committed = match committed {
+                Some(committed) => Some(committed.await),
+                None => None,
+            };
             if !self.delay.is_zero() {
                 tokio::time::sleep(self.delay).await;
             }
-            committed
+            match fault {
+                None => committed.unwrap(),
+                Some(Fault::Refused) => Err(broken().into()),
+                Some(Fault::Conflict) => Err(CommitError::Conflict { thread, expected: 1, actual: 2 }),
+                Some(Fault::UnknownApplied | Fault::UnknownForGood | Fault::UnknownNotApplied) => {
+                    Err(CommitError::Unknown(broken()))
+                }
+            }
         })
     }
     fn read(

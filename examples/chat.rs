@@ -67,7 +67,7 @@ async fn main() -> ExitCode {
 }
 
 async fn chat() -> Result<(), Failure> {
-    let options = Options::from_command_line(0)?;
+    let options = Options::from_command_line(0, &[])?;
     if options.help {
         print(&format!("{HELP}{COMMON_HELP}"))?;
         return Ok(());
@@ -80,6 +80,7 @@ async fn chat() -> Result<(), Failure> {
         .with_name("Assistant")
         .with_system_instructions("You are a helpful assistant at a terminal. Answer briefly, in plain text.")
         .with_chat_client(model.client)
+        .with_chat(options.chat())
         .with_tool_harness::<Helpers>()
         .with_permissions(answerer.permissions())
         .build()

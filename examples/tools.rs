@@ -193,7 +193,7 @@ async fn main() -> ExitCode {
 }
 
 async fn tools() -> Result<(), Failure> {
-    let options = Options::from_command_line(1)?;
+    let options = Options::from_command_line(1, &[])?;
     if options.help {
         print(&format!("{HELP}{COMMON_HELP}"))?;
         return Ok(());
@@ -216,6 +216,7 @@ async fn tools() -> Result<(), Failure> {
         .with_name("Librarian")
         .with_system_instructions("You look after the user's notes with your tools. Say briefly what you did.")
         .with_chat_client(client)
+        .with_chat(options.chat())
         .with_tool_harness_value(Notes::new())
         .with_permissions(answerer.permissions())
         .build()

@@ -2,6 +2,7 @@
 //!
 //! - [`options`]: the command line.
 //! - [`model`]: which model answers.
+//! - [`steer`]: making a small model call its tools.
 //! - [`document`]: the text that is worked on.
 //! - [`terminal`]: asking the person who started the program.
 //! - [`tree`]: showing the events of a run and its descendants.
@@ -13,6 +14,7 @@ pub mod interrupt;
 pub mod model;
 pub mod options;
 pub mod report;
+pub mod steer;
 pub mod terminal;
 pub mod text;
 pub mod tree;

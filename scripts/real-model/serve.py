@@ -1,11 +1,11 @@
-"""Serves a model in OpenAI's and Anthropic's wire formats until it is told to stop: MODEL PORT NAME TEMPLATE."""
+"""Serves a model in OpenAI's and Anthropic's wire formats until it is told to stop: MODEL PORT NAME [TEMPLATE]."""
 
 import signal
 import sys
 
 import xllamacpp
 
-model, port, name, template = sys.argv[1:5]
+model, port, name, *template = sys.argv[1:]
 parameters = xllamacpp.CommonParams()
 parameters.model.path = model
 parameters.hostname = "127.0.0.1"
@@ -16,7 +16,11 @@ parameters.n_ctx = 8192
 parameters.n_parallel = 2
 parameters.cpuparams.n_threads = 2
 parameters.use_jinja = True
-with open(template, encoding="utf-8") as file:
-    parameters.chat_template = file.read()
+# The most likely answer, unless a request says otherwise.
+parameters.sampling.temp = 0.0
+# Without one it is the model's own.
+if template:
+    with open(template[0], encoding="utf-8") as file:
+        parameters.chat_template = file.read()
 server = xllamacpp.Server(parameters)
 signal.sigwait({signal.SIGTERM, signal.SIGINT})

@@ -175,3 +175,28 @@ fn ctrl_c_cancels_the_run_and_says_so() {
     assert!(stderr.contains("↑ `summarizer` was cancelled"), "{stderr}");
     assert!(stderr.ends_with("quickstart: cancelled\n"), "{stderr}");
 }
+
+#[test]
+fn a_model_that_calls_only_if_it_must_and_one_tool_at_a_time_delegates_to_both() {
+    let url = server(|request| {
+        if request["max_tokens"] != 50 && request["max_completion_tokens"] != 50 {
+            return Reply::Status(400, "no limit");
+        }
+        match (is_of(request, "Call the tools"), &request["tool_choice"], &request["tools"][0]["function"]["name"]) {
+            (false, ..) => Reply::text("Done as told."),
+            (true, choice, name) if choice == "required" => {
+                let name = if name == "summarizer" { "summarizer" } else { "reviewer" };
+                Reply::Calls(vec![(name, json!({"input": "Do your work."}))])
+            }
+            (true, ..) => Reply::Text(vec![last_message(request)["content"].to_string()], Duration::ZERO),
+        }
+    });
+    let mut command = example("quickstart");
+    let command = command.args(["--yes", "--delegate", "--max-tokens=50"]).env("HPD_BASE_URL", &url);
+    let ended = run(command, LIGHTHOUSE.as_bytes());
+    assert_eq!(ended.code, Some(0), "{}", ended.stderr);
+    for name in ["summarizer", "reviewer"] {
+        assert!(ended.stderr.contains(&format!("↑ `{name}` has answered")), "{}", ended.stderr);
+        assert!(ended.stdout.contains(&format!("The result of `{name}`:\\n\\nDone as told.")), "{}", ended.stdout);
+    }
+}

@@ -39,7 +39,7 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
-//! The modules form layers; each uses only those before it: [`id`] and [`error`], [`message`], [`event`], [`history`],
+//! The modules form layers; each uses only those before it: [`id`], [`error`] and [`future`], [`message`], [`event`], [`history`],
 //! [`store`], [`compaction`], [`session`], [`chat`], [`declare`], [`tool`], [`permission`], then the turn, the
 //! subagents and the [`agent`]. [`testing`] has clients for tests.
 
@@ -51,6 +51,7 @@ pub mod compaction;
 pub mod declare;
 pub mod error;
 pub mod event;
+pub mod future;
 pub mod history;
 pub mod id;
 pub mod message;

@@ -9,12 +9,12 @@ use super::{
     tools::{CANCELLED, result_event},
 };
 use crate::{
-    chat::BoxFuture,
     declare::AgentRunConfig,
     event::{
         ErrorInfo, EventBody, ExecutionBudget, ExecutionFinished, ExecutionOutcome, ExecutionSettings,
         ExecutionStarted, RunConfigText, TurnFinished, TurnStarted,
     },
+    future::BoxFuture,
     id::{EventId, MessageId, Timestamp, TurnId},
     message::{Message, ResultMetadata, StopReason, ToolCall, ToolOutput},
     turn::{self, Finish, Step},

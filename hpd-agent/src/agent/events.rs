@@ -10,8 +10,8 @@ use std::{
 use futures_core::Stream;
 
 use crate::{
-    chat::BoxFuture,
     event::{Delivery, Event, EventBody, EventEnvelope, EventSource, EventsMissed, Gap, Subscription},
+    future::BoxFuture,
     id::ThreadKey,
     store::SessionStore,
 };

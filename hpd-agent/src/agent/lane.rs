@@ -15,9 +15,10 @@ use super::{
     tree::Tree,
 };
 use crate::{
-    chat::{BoxFuture, ChatOptions},
+    chat::ChatOptions,
     declare::{AgentRunConfig, EmitError, FunctionHost, sentence},
     event::{CustomEvent, Event, EventBody, EventEnvelope, EventSource},
+    future::BoxFuture,
     id::{CallId, CommitId, EventId, ThreadKey, Timestamp},
     message::ModelSelection,
     permission::SessionMemory,

@@ -17,11 +17,12 @@ use super::{
     tools::panic_message,
 };
 use crate::{
-    chat::{BoxFuture, ChatDelta, ChatError, ChatErrorKind, ChatRequest, ChatStream},
+    chat::{ChatDelta, ChatError, ChatErrorKind, ChatRequest, ChatStream},
     event::{
         CallType, ErrorInfo, EventBody, ModelRequest, ModelRequestFailed, ModelResponse, TextDelta, ToolCallArgs,
         ToolCallEnd, ToolCallStart,
     },
+    future::BoxFuture,
     history::History,
     id::{CallId, MessageId, Timestamp},
     message::{Message, Part, Reasoning, Role, StopReason, ToolCall, Usage},

@@ -13,7 +13,7 @@ mod registry;
 mod retry;
 
 use std::{
-    future::{Future, ready},
+    future::ready,
     pin::Pin,
     sync::{Arc, OnceLock},
     task::{Context, Poll},
@@ -29,14 +29,12 @@ pub use self::{
     registry::{ChatProviderError, ChatProviderRegistry},
     retry::{RetryPolicy, Retrying},
 };
+pub use crate::future::BoxFuture;
 use crate::{
     history::History,
     id::ToolName,
     message::{ModelSelection, StopReason, Usage},
 };
-
-/// A boxed future that can be sent between threads: what the object-safe traits of this crate return.
-pub type BoxFuture<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
 
 /// A language model behind some provider.
 ///

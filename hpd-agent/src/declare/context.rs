@@ -6,8 +6,8 @@ use serde_json::{Map, Value};
 use tokio_util::sync::{CancellationToken, WaitForCancellationFuture};
 
 use crate::{
-    chat::BoxFuture,
     event::AgentScope,
+    future::BoxFuture,
     id::{CallId, SessionId, ThreadId, ThreadKey},
 };
 

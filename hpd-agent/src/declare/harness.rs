@@ -6,7 +6,7 @@ use super::{
     AgentConfig, AgentInvocationModePolicy, Arguments, BackgroundNotification, FunctionContext, Metadata, ParamInfo,
     SubAgent, SubAgentAvailability, SubAgentContextPolicy, SubAgentLifecycle, ToolError,
 };
-use crate::{chat::BoxFuture, compaction::ForkCompaction, error::BoxError, id::AgentId, message::ToolOutput};
+use crate::{compaction::ForkCompaction, error::BoxError, future::BoxFuture, id::AgentId, message::ToolOutput};
 
 /// A type whose methods are tools: functions and subagents.
 ///

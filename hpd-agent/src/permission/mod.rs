@@ -16,9 +16,9 @@ pub(crate) use self::{
     memory::SessionMemory,
 };
 use crate::{
-    chat::BoxFuture,
     declare::{AgentInvocationModePolicy, SubAgentAvailability, SubAgentContextPolicy},
     event::{AgentScope, CallType, PermissionChoice, PermissionRequested},
+    future::BoxFuture,
     id::{AgentId, CallId, RequestId, ThreadKey, Timestamp},
 };
 

@@ -18,12 +18,12 @@ pub use inventory;
 
 pub use self::entry::{function, sub_agent};
 pub use crate::{
-    chat::BoxFuture,
     compaction::ForkCompaction,
     declare::{
         AgentInvocationModePolicy, BackgroundNotification, HarnessParam, HarnessRef, HarnessTable, Metadata, Output,
         PlainOutput, SubAgentAvailability, SubAgentContextPolicy, SubAgentLifecycle, ToolHarness,
     },
+    future::BoxFuture,
     tool::Registration,
 };
 use crate::{

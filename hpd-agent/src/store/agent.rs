@@ -1,8 +1,8 @@
 use std::sync::Arc;
 
 use crate::{
-    chat::BoxFuture,
     error::BoxError,
+    future::BoxFuture,
     id::{AgentId, Timestamp},
 };
 

@@ -16,8 +16,8 @@ use super::{
     ThreadQuery, ThreadRecord,
 };
 use crate::{
-    chat::BoxFuture,
     event::{Event, ThreadHeader},
+    future::BoxFuture,
     id::{AgentId, CommitId, EventId, OwnerId, SessionId, ThreadId, ThreadKey, Timestamp},
 };
 

@@ -5,13 +5,15 @@
 //! [`memory`] module implements them for one process.
 
 mod agent;
+mod error;
 pub mod memory;
 mod session;
 
 pub use self::{
     agent::{AgentQuery, AgentRecord, AgentStore, AgentStoreError, ExpectedVersion},
+    error::{CommitError, LeaseError, StoreError},
     session::{
-        Append, Batch, CommitError, Committed, Expected, Fence, LeaseError, OutboxCursor, OutboxEntry, OutboxQuery,
-        Position, Record, SessionStore, StoreError, ThreadQuery, ThreadRecord,
+        Append, Batch, Committed, Expected, Fence, OutboxCursor, OutboxEntry, OutboxQuery, Position, Record,
+        SessionStore, ThreadQuery, ThreadRecord,
     },
 };

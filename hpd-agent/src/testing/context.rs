@@ -5,9 +5,9 @@ use std::sync::Arc;
 use serde_json::{Map, Value};
 
 use crate::{
-    chat::BoxFuture,
     declare::{Cancellation, EmitError, FunctionContext, FunctionHost, HarnessContext},
     event::AgentScope,
+    future::BoxFuture,
     id::{AgentId, CallId, MessageId, SessionId, ThreadId, ThreadKey},
 };
 

@@ -9,7 +9,8 @@ use futures_util::StreamExt;
 
 use super::reply::{Failure, Piece, Played, Reply, Wait};
 use crate::{
-    chat::{BoxFuture, ChatClient, ChatError, ChatErrorKind, ChatRequest, ChatStream, ClientInfo, ModelInfo},
+    chat::{ChatClient, ChatError, ChatErrorKind, ChatRequest, ChatStream, ClientInfo, ModelInfo},
+    future::BoxFuture,
     message::Role,
 };
 

@@ -10,9 +10,8 @@ use std::{
 use futures_core::Stream;
 
 use crate::{
-    event::{Delivery, Event, EventBody, EventEnvelope, EventSource, EventsMissed, Gap, Subscription},
+    event::{Delivery, Event, EventBody, EventEnvelope, EventsMissed, Gap, Subscription},
     future::BoxFuture,
-    id::ThreadKey,
     store::SessionStore,
 };
 
@@ -26,7 +25,8 @@ pub struct EventStream {
     /// Events that were read from the journal.
     caught_up: VecDeque<EventEnvelope>,
     reading: Option<BoxFuture<'static, VecDeque<EventEnvelope>>>,
-    last: Option<(ThreadKey, Arc<EventSource>)>,
+    /// The last event that was seen live: what was missed is told in its place.
+    last: Option<EventEnvelope>,
 }
 
 impl EventStream {
@@ -62,7 +62,7 @@ impl Stream for EventStream {
             match ready!(self.subscription.poll_next(cx)) {
                 None => return Poll::Ready(None),
                 Some(Delivery::Event(envelope)) => {
-                    self.last = Some((envelope.thread.clone(), Arc::clone(envelope.event.source())));
+                    self.last = Some(envelope.clone());
                     return Poll::Ready(Some(envelope));
                 }
                 Some(Delivery::Missed(gap)) => {
@@ -74,11 +74,7 @@ impl Stream for EventStream {
 }
 
 /// Reads what a subscriber missed, in the order in which it was committed.
-async fn catch_up(
-    store: Arc<dyn SessionStore>,
-    gap: Gap,
-    last: Option<(ThreadKey, Arc<EventSource>)>,
-) -> VecDeque<EventEnvelope> {
+async fn catch_up(store: Arc<dyn SessionStore>, gap: Gap, last: Option<EventEnvelope>) -> VecDeque<EventEnvelope> {
     let mut found = Vec::new();
     for ((thread, generation), (first, last)) in gap.durable {
         let limit = usize::try_from(last - first + 1).unwrap_or(usize::MAX);
@@ -93,10 +89,11 @@ async fn catch_up(
     found.sort_by_key(|(position, _)| *position);
     let mut events: VecDeque<_> = found.into_iter().map(|(_, envelope)| envelope).collect();
     if gap.live > 0
-        && let Some((thread, source)) = last
+        && let Some(EventEnvelope { thread, generation, event, .. }) = last
     {
         let body = EventBody::EventsMissed(EventsMissed { count: gap.live });
-        events.push_back(EventEnvelope::live(thread, 1, Arc::new(Event::new(source, body))));
+        let missed = Event::new(Arc::clone(event.source()), body);
+        events.push_back(EventEnvelope::live(thread, generation, Arc::new(missed)));
     }
     events
 }

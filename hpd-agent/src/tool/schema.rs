@@ -178,7 +178,7 @@ mod tests {
     }
 
     #[derive(Deserialize, JsonSchema)]
-    #[allow(dead_code)]
+    #[allow(dead_code, reason = "only its schema is looked at")]
     struct Place {
         /// Its name.
         name: String,
@@ -186,13 +186,13 @@ mod tests {
     }
 
     #[derive(Deserialize, JsonSchema)]
-    #[allow(dead_code)]
+    #[allow(dead_code, reason = "only its schema is looked at")]
     struct Coordinates {
         latitude: f64,
     }
 
     #[derive(Deserialize, JsonSchema)]
-    #[allow(dead_code)]
+    #[allow(dead_code, reason = "only its schema is looked at")]
     struct Tree {
         children: Vec<Tree>,
     }

@@ -17,6 +17,7 @@ mod lane;
 mod model;
 mod permit;
 mod run;
+mod schemas;
 mod tools;
 mod tree;
 

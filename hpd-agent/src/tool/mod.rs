@@ -2,5 +2,7 @@
 
 pub mod registry;
 pub mod schema;
+#[cfg(test)]
+mod schema_tests;
 
 pub use self::registry::{Registration, RegistryError};

@@ -1,0 +1,44 @@
+//! Whether two alternatives can be told apart by every value, so that "one of them" and "any of them" say the same.
+
+use serde_json::{Map, Value};
+
+use super::merge::types;
+
+/// Whether no value fits both of two forms of strict mode, in which all objects are closed.
+pub(super) fn exclusive(a: &Value, b: &Value) -> bool {
+    let (Some(a), Some(b)) = (a.as_object(), b.as_object()) else { return false };
+    for (one, other) in [(a, b), (b, a)] {
+        if let Some(branches) = one.get("anyOf").and_then(Value::as_array) {
+            return branches.iter().all(|branch| exclusive(branch, &Value::Object(other.clone())));
+        }
+    }
+    let (Some(types_of_a), Some(types_of_b)) = (a.get("type").and_then(types), b.get("type").and_then(types)) else {
+        return false;
+    };
+    let numeric = |name: &str| matches!(name, "integer" | "number");
+    let shared: Vec<&str> = types_of_a
+        .into_iter()
+        .filter(|own| types_of_b.iter().any(|name| name == own || numeric(name) && numeric(own)))
+        .collect();
+    if shared.is_empty() {
+        return true;
+    }
+    match (a.get("enum").and_then(Value::as_array), b.get("enum").and_then(Value::as_array)) {
+        (Some(a), Some(b)) => !a.iter().any(|value| b.contains(value)),
+        _ => shared == ["object"] && objects_differ(a, b),
+    }
+}
+
+fn objects_differ(a: &Map<String, Value>, b: &Map<String, Value>) -> bool {
+    let property =
+        |schema: &Map<String, Value>, name: &str| schema.get("properties").and_then(|all| all.get(name)).cloned();
+    let names = |schema: &Map<String, Value>| -> Vec<String> {
+        let all = schema.get("properties").and_then(Value::as_object);
+        all.map(|all| all.keys().cloned().collect()).unwrap_or_default()
+    };
+    // Every property of such an object is required, and there are no others.
+    names(a).iter().any(|name| match (property(a, name), property(b, name)) {
+        (Some(a), Some(b)) => exclusive(&a, &b),
+        _ => true,
+    }) || names(b).iter().any(|name| property(a, name).is_none())
+}

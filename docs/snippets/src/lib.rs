@@ -30,6 +30,7 @@ pages! {
     performance: "docs/src/performance.md",
     permissions: "docs/src/permissions.md",
     providers: "docs/src/providers.md",
+    schemas: "docs/src/schemas.md",
     testing: "docs/src/testing.md",
 }
 

@@ -252,6 +252,22 @@ fn schemas_have_the_form_that_the_provider_takes() {
 }
 
 #[test]
+fn alternatives_of_strict_mode_begin_with_what_tells_them_apart() {
+    let schema = r#"{"type":"object","properties":{"step":{"oneOf":[
+        {"type":"object","properties":{"x":{"type":"string"},"kind":{"const":"a"}},"required":["x","kind"]},
+        {"type":"object","properties":{"x":{"type":"string"},"kind":{"const":"b"}},"required":["x","kind"]}
+    ]}},"required":["step"]}"#;
+    let schema = Schema::from_static(schema);
+    let form = schema.wire(SchemaProfile::OpenAiStrict).unwrap();
+    for alternative in form["properties"]["step"]["anyOf"].as_array().unwrap() {
+        // `genai` brings the feature of the JSON library that keeps members in their order.
+        let names: Vec<_> = alternative["properties"].as_object().unwrap().keys().collect();
+        assert_eq!(names, ["kind", "x"]);
+        assert_eq!(alternative["required"], json!(["kind", "x"]));
+    }
+}
+
+#[test]
 fn a_tool_that_the_provider_does_not_take_is_named() {
     let schema = Schema::from_static(r#"{"type":"object","properties":{"a":true,"b":{"type":"object"}}}"#);
     let tool = ToolSpec::new(Name::new("forecast").unwrap(), "d", schema);

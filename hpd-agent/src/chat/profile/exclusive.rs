@@ -1,4 +1,5 @@
-//! Whether two alternatives can be told apart by every value, so that "one of them" and "any of them" say the same.
+//! Whether alternatives can be told apart: by every value, so that "one of them" and "any of them" say the same, and by
+//! how they begin.
 
 use serde_json::{Map, Value};
 
@@ -41,4 +42,37 @@ fn objects_differ(a: &Map<String, Value>, b: &Map<String, Value>) -> bool {
         (Some(a), Some(b)) => exclusive(&a, &b),
         _ => true,
     }) || names(b).iter().any(|name| property(a, name).is_none())
+}
+
+/// Puts first, in each of several objects, a property that none of the others has, or has with another fixed value.
+/// `false`: there is one without such a property.
+pub(super) fn begin_differently(forms: &mut [Value]) -> bool {
+    let properties = |form: &Value| form.get("properties").and_then(Value::as_object).cloned().unwrap_or_default();
+    let all: Vec<Map<String, Value>> = forms.iter().map(properties).collect();
+    let differs = |name: &str, value: &Value, other: &Map<String, Value>| {
+        other.get(name).is_none_or(|theirs| {
+            value.get("enum").is_some() && theirs.get("enum").is_some() && exclusive(value, theirs)
+        })
+    };
+    let mut apart = true;
+    for (index, (form, own)) in forms.iter_mut().zip(&all).enumerate() {
+        let others = || all.iter().enumerate().filter(|(at, _)| *at != index).map(|(_, other)| other);
+        let tells = |(name, value): &(&String, &Value)| others().all(|other| differs(name, value, other));
+        match own.iter().find(tells) {
+            Some((name, _)) => put_first(form, name),
+            None => apart &= own.is_empty(),
+        }
+    }
+    apart
+}
+
+fn put_first(form: &mut Value, name: &str) {
+    if let Some(properties) = form.get_mut("properties").and_then(Value::as_object_mut) {
+        let all = std::mem::take(properties);
+        let (first, rest): (Vec<_>, Vec<_>) = all.into_iter().partition(|(own, _)| own == name);
+        properties.extend(first.into_iter().chain(rest));
+    }
+    if let Some(required) = form.get_mut("required").and_then(Value::as_array_mut) {
+        required.sort_by_key(|own| own != name);
+    }
 }

@@ -6,7 +6,8 @@
 //! Strict mode follows the guide to structured outputs: objects have `additionalProperties: false` and require all their
 //! properties; of the keywords it knows those below, `anyOf`, `enum`, `const` and references, also to itself. It refuses
 //! `allOf`, `oneOf`, `not`, conditions, `default`, and whatever stands beside a `$ref`. `minLength`, `maxLength`,
-//! `uniqueItems` and `prefixItems` are not in the list.
+//! `uniqueItems` and `prefixItems` are not in the list. Of the objects in an `anyOf` no two may begin with the same property,
+//! but for a tag.
 
 use serde_json::{Map, Value, json};
 

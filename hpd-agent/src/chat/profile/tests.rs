@@ -173,6 +173,30 @@ fn one_of_is_any_of_where_a_value_can_only_fit_one() {
 }
 
 #[test]
+fn alternatives_of_strict_mode_begin_differently() {
+    let object = |properties: Value| {
+        let required: Vec<String> = properties.as_object().unwrap().keys().cloned().collect();
+        json!({ "type": "object", "properties": properties, "required": required })
+    };
+    let (string, number) = (json!({ "type": "string" }), json!({ "type": "number" }));
+    let either = |a: Value, b: Value| json!({ "anyOf": [object(a), object(b), { "type": "null" }] });
+    for apart in [
+        either(json!({ "a": string, "k": { "const": "x" } }), json!({ "a": string, "k": { "const": "y" } })),
+        either(json!({ "a": string, "b": string }), json!({ "a": string, "c": string })),
+    ] {
+        form(SchemaProfile::OpenAiStrict, apart);
+    }
+    for alike in [
+        either(json!({ "a": string }), json!({ "a": number })),
+        either(json!({ "a": string, "b": string }), json!({ "a": string })),
+    ] {
+        let text = problem(SchemaProfile::OpenAiStrict, alike.clone());
+        assert!(text.contains("objects with the same properties") && text.contains("`a`"), "{text}");
+        form(SchemaProfile::Gemini, alike);
+    }
+}
+
+#[test]
 fn fixed_values() {
     let strict = |a| form(SchemaProfile::OpenAiStrict, a);
     let gemini = |a| form(SchemaProfile::Gemini, a);

@@ -6,7 +6,7 @@ use serde_json::{Map, Value, json};
 
 use super::{
     Place, SchemaError, SchemaProfile,
-    exclusive::exclusive,
+    exclusive::{begin_differently, exclusive},
     merge::{branches, types},
     notes::Notes,
     plain,
@@ -235,8 +235,8 @@ impl<'s> Translator<'s> {
             Some(last) => {
                 forms.push(last);
                 let keyword = if self.dialect.closed { "anyOf" } else { keyword };
-                if self.dialect.closed && node.contains_key("oneOf") && self.problems.is_empty() {
-                    self.refuse_overlap(&forms, at);
+                if self.dialect.closed && self.problems.is_empty() {
+                    self.tell_apart(&mut forms, node.contains_key("oneOf"), at);
                 }
                 form.insert(keyword.to_owned(), forms.into());
             }
@@ -245,12 +245,16 @@ impl<'s> Translator<'s> {
         form.into()
     }
 
-    /// Strict mode has no "exactly one of": that is "any of" as long as a value can only ever fit one.
-    fn refuse_overlap(&mut self, forms: &[Value], at: &Place) {
-        let pairs = forms.iter().enumerate().flat_map(|(index, a)| forms.iter().skip(index + 1).map(move |b| (a, b)));
-        if !pairs.into_iter().all(|(a, b)| exclusive(a, b)) {
+    /// Strict mode has no "exactly one of": that is "any of" as long as a value can only ever fit one. And it has to know
+    /// from the first property of an object which alternative it is.
+    fn tell_apart(&mut self, forms: &mut [Value], one_of: bool, at: &Place) {
+        let overlap = forms.iter().enumerate().any(|(index, a)| forms.iter().skip(index + 1).any(|b| !exclusive(a, b)));
+        if one_of && overlap {
             let advice = "use `anyOf` (`#[serde(untagged)]`), or a tag that tells them apart";
             self.refuse(at, "`oneOf` with alternatives that one value can fit at once", advice);
+        } else if !begin_differently(forms) {
+            let advice = "give each a tag (`#[serde(tag = \"…\")]`), or a property that the others do not have";
+            self.refuse(at, "alternatives that are objects with the same properties", advice);
         }
     }
 

@@ -8,6 +8,8 @@ mod crates;
 mod functions;
 mod generic;
 mod made_by_macro;
+mod parameters;
+mod policies;
 mod recursive;
 mod sub_agents;
 

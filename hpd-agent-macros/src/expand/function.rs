@@ -19,10 +19,14 @@ impl Scope<'_> {
                 set(setters, setter, &value.to_token_stream());
             }
         }
-        let params = function
-            .params
-            .iter()
-            .map(|Param { name, doc, ty, span }| quote_spanned!(*span=> __hpd::param::<#ty>(#name, #doc)));
+        let params = function.params.iter().map(|Param { name, doc, cfgs, ty, span, default }| match default {
+            None => quote_spanned!(*span=> #(#cfgs)* __hpd::param::<#ty>(#name, #doc)),
+            Some(default) => {
+                quote_spanned!(*span=> #(#cfgs)* __hpd::param_or::<#ty>(#name, #doc, || {
+                    __hpd::default_value(|| -> #ty { #default })
+                }))
+            }
+        });
         let params = quote!(&[#(#params),*]);
         let action = self.action(capability, function);
         let Capability { method, method_name, doc, .. } = capability;
@@ -33,9 +37,12 @@ impl Scope<'_> {
     fn action(&self, capability: &Capability, function: &Function) -> TokenStream {
         let names = Names::new();
         let Names { this, arguments, context, value } = &names;
-        let taken = function.params.iter().map(
-            |Param { name, ty, span, .. }| quote_spanned!(*span=> __hpd::take::<#ty>(&#arguments, #context, #name)?),
-        );
+        let taken = function.params.iter().map(|Param { name, cfgs, ty, span, default, .. }| match default {
+            None => quote_spanned!(*span=> #(#cfgs)* __hpd::take::<#ty>(&#arguments, #context, #name)?),
+            Some(default) => quote_spanned! { *span=>
+                #(#cfgs)* __hpd::take_or::<#ty>(&#arguments, #context, #name, || -> #ty { #default })?
+            },
+        });
         let call = self.call(capability, &names, quote!(#(#taken),*));
         let output = capability.output;
         let result = |value: &TokenStream| quote_spanned!(output=> __hpd::Output(#value).into_tool_result());

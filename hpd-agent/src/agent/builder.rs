@@ -8,7 +8,7 @@ use super::{
 };
 use crate::{
     chat::{ChatClient, ChatConfig, ChatOptions, ChatProviderRegistry},
-    declare::{AgentConfig, ErasedHarness, HarnessContext, HarnessRef, ToolHarness},
+    declare::{AgentConfig, DefaultHarness, ErasedHarness, HarnessContext, HarnessRef, ToolHarness},
     id::{AgentId, slug},
     permission::Permissions,
     store::{
@@ -150,7 +150,7 @@ impl AgentBuilder {
     }
 
     /// The tools of a harness type; its instance is `T::default()`.
-    pub fn with_tool_harness<T: ToolHarness + Default>(mut self) -> Self {
+    pub fn with_tool_harness<T: DefaultHarness>(mut self) -> Self {
         self.factories.entry(TypeId::of::<T>()).or_insert_with(|| Arc::new(|| Arc::new(T::default())));
         self.harnesses.push(Wanted::Type(HarnessRef::of::<T>()));
         self

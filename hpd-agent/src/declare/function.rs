@@ -4,7 +4,7 @@ use std::{borrow::Cow, fmt, sync::Arc};
 
 use schemars::{JsonSchema, SchemaGenerator};
 use serde::{Serialize, de::DeserializeOwned};
-use serde_json::value::RawValue;
+use serde_json::{Value, value::RawValue};
 
 use super::{Cancellation, FunctionContext};
 use crate::{error::BoxError, message::ToolOutput};
@@ -82,13 +82,22 @@ pub struct ParamInfo {
     pub schema: fn(&mut SchemaGenerator) -> schemars::Schema,
     /// Whether the model may leave it out.
     pub optional: fn() -> bool,
+    /// What it is then, if the declaration says so.
+    pub default: Option<fn() -> Value>,
 }
 
 impl ParamInfo {
     /// The descriptor of a parameter of type `T`.
     #[must_use]
     pub const fn of<T: ToolParam<'static>>(name: &'static str, doc: Option<&'static str>) -> Self {
-        Self { name, doc, in_schema: T::IN_SCHEMA, schema: T::schema, optional: T::optional }
+        Self { name, doc, in_schema: T::IN_SCHEMA, schema: T::schema, optional: T::optional, default: None }
+    }
+
+    /// The same with a default.
+    #[must_use]
+    pub const fn with_default(mut self, default: fn() -> Value) -> Self {
+        self.default = Some(default);
+        self
     }
 }
 
@@ -97,7 +106,7 @@ impl ParamInfo {
 /// An argument of the model is any type with `serde::Deserialize` and `schemars::JsonSchema`. It is optional if it
 /// accepts `null`, as `Option` does. From the runtime come `&FunctionContext` and [`Cancellation`].
 #[diagnostic::on_unimplemented(
-    message = "`{Self}` cannot be a parameter of an #[ai_function]",
+    message = "HPD0053: `{Self}` cannot be a parameter of an #[ai_function]",
     label = "needs `serde::Deserialize` and `schemars::JsonSchema`",
     note = "derive both on your type, or take `&FunctionContext` or `Cancellation` from the runtime"
 )]
@@ -158,6 +167,25 @@ impl ToolParam<'_> for Cancellation {
 
     fn take(_: &Arguments<'_>, context: &FunctionContext, _: &str) -> Result<Self, ToolError> {
         Ok(context.cancellation().clone())
+    }
+}
+
+/// What a parameter's default has to be, so that the model can be told it.
+#[doc(hidden)]
+#[diagnostic::on_unimplemented(
+    message = "HPD0057: a parameter of type `{Self}` cannot have a default",
+    label = "needs `serde::Serialize`, so that the model can be told the default",
+    note = "derive it on your type, or take an `Option` and put the default into the method"
+)]
+pub trait ArgumentDefault {
+    fn into_default(self) -> Value;
+}
+
+#[diagnostic::do_not_recommend]
+impl<T: Serialize> ArgumentDefault for T {
+    fn into_default(self) -> Value {
+        // What cannot be written as JSON is a default all the same, only not one that can be told.
+        serde_json::to_value(self).unwrap_or(Value::Null)
     }
 }
 
@@ -273,11 +301,11 @@ impl<T, E> Output<Result<T, E>> {
     pub fn into_tool_result(self) -> Result<ToolOutput, ToolError>
     where
         T: IntoToolOutput,
-        E: Into<BoxError>,
+        E: IntoToolError,
     {
         match self.0 {
             Ok(value) => value.into_tool_output(),
-            Err(error) => Err(ToolError::from_boxed(error.into())),
+            Err(error) => Err(ToolError::from_boxed(error.into_error())),
         }
     }
 }
@@ -299,11 +327,31 @@ impl<T> PlainOutput<T> for Output<T> {
     }
 }
 
+/// The error of a `Result` that a method returns: any error, `String`, `&str`, and what else converts into a boxed error.
+#[doc(hidden)]
+#[diagnostic::on_unimplemented(
+    message = "HPD0046: `{Self}` cannot be the error of a tool",
+    label = "does not convert into `Box<dyn Error + Send + Sync>`",
+    note = "use `ToolError`, `String`, or an error type that is `Send` and `Sync`; a boxed error is `Box<dyn Error + Send + \
+            Sync>`"
+)]
+pub trait IntoToolError {
+    fn into_error(self) -> BoxError;
+}
+
+#[diagnostic::do_not_recommend]
+impl<E: Into<BoxError>> IntoToolError for E {
+    fn into_error(self) -> BoxError {
+        self.into()
+    }
+}
+
 /// What an [`#[ai_function]`](crate::ai_function) may return: anything that serializes, or a `Result` of it with any
 /// error. A [`ToolOutput`] is passed on as it is.
 #[diagnostic::on_unimplemented(
-    message = "an #[ai_function] cannot return `{Self}`",
-    label = "needs `serde::Serialize`"
+    message = "HPD0055: an #[ai_function] cannot return `{Self}`",
+    label = "needs `serde::Serialize`",
+    note = "derive it on your type; the model is shown the value as JSON"
 )]
 pub trait IntoToolOutput {
     #[doc(hidden)]

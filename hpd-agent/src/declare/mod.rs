@@ -15,7 +15,7 @@ pub use self::{
     },
     context::{Cancellation, EmitError, FunctionContext},
     function::{IntoToolOutput, ToolError, ToolParam},
-    harness::{HarnessContext, HarnessRef, IntoIdentifiedSubAgent, IntoSubAgent, ToolHarness},
+    harness::{DefaultHarness, HarnessContext, HarnessRef, IntoIdentifiedSubAgent, IntoSubAgent, ToolHarness},
     policy::{
         AgentInvocationModePolicy, BackgroundNotification, SubAgentAvailability, SubAgentContextPolicy,
         SubAgentLifecycle,
@@ -23,12 +23,13 @@ pub use self::{
     run_config::{AgentRunConfig, AgentRunConfigPatch, RunConfigGroup, SubAgentRunConfig},
     sub_agent::{Metadata, SubAgent, SubAgentSource},
 };
-pub(crate) use self::{context::FunctionHost, function::sentence};
+pub(crate) use self::{context::FunctionHost, function::sentence, policy::exclusive};
 #[doc(hidden)]
 pub use self::{
-    function::{Arguments, Output, ParamInfo, PlainOutput},
+    function::{ArgumentDefault, Arguments, IntoToolError, Output, ParamInfo, PlainOutput},
     harness::{
         Action, CapabilityInfo, CapabilityKind, Entry, ErasedHarness, FunctionAction, FunctionInfo, HarnessParam,
-        HarnessTable, SubAgentAction, SubAgentInfo,
+        HarnessTable, RegisteredHarness, SubAgentAction, SubAgentInfo,
     },
+    sub_agent::MetadataValue,
 };

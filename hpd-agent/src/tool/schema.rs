@@ -71,9 +71,11 @@ pub fn function_schema(params: &[ParamInfo]) -> Schema {
     let mut properties = Members::default();
     let mut required = Vec::new();
     for param in params.iter().filter(|param| param.in_schema) {
-        let schema = described((param.schema)(&mut generator).to_value(), param.doc);
+        let default = param.default.map(|default| default());
+        let is_required = default.is_none() && !(param.optional)();
+        let schema = described((param.schema)(&mut generator).to_value(), param.doc, default);
         properties.push(param.name, &schema);
-        if !(param.optional)() {
+        if is_required {
             required.push(param.name);
         }
     }
@@ -91,15 +93,23 @@ pub fn function_schema(params: &[ParamInfo]) -> Schema {
     Schema::from_text(object.close())
 }
 
-/// The schema with the parameter's doc comment as its description.
-fn described(schema: Value, doc: Option<&'static str>) -> Value {
-    let Some(doc) = doc else { return schema };
+/// The schema with the parameter's doc comment as its description, and its default.
+fn described(schema: Value, doc: Option<&str>, default: Option<Value>) -> Value {
+    let default = default.filter(|default| !default.is_null());
+    if doc.is_none() && default.is_none() {
+        return schema;
+    }
     let mut members = match schema {
         Value::Object(members) => members,
         // `true`: any value.
         _ => serde_json::Map::new(),
     };
-    members.insert("description".to_owned(), doc.into());
+    if let Some(doc) = doc {
+        members.insert("description".to_owned(), doc.into());
+    }
+    if let Some(default) = default {
+        members.insert("default".to_owned(), default);
+    }
     Value::Object(members)
 }
 

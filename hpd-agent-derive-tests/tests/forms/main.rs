@@ -24,7 +24,7 @@ fn index_of(harness: &dyn ErasedHarness, method: &str) -> usize {
 }
 
 fn methods(harness: &dyn ErasedHarness) -> Vec<&str> {
-    (0..harness.len()).map(|index| harness.info(index).unwrap().method).collect()
+    (0..harness.len()).map(|index| &*harness.info(index).unwrap().method).collect()
 }
 
 fn info<'h>(harness: &'h dyn ErasedHarness, method: &str) -> &'h CapabilityInfo {

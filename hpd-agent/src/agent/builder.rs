@@ -1,4 +1,4 @@
-use std::{any::TypeId, collections::HashMap, sync::Arc};
+use std::{collections::HashMap, sync::Arc};
 
 use super::{
     Agent, BuildError, BuildProblem,
@@ -8,7 +8,7 @@ use super::{
 };
 use crate::{
     chat::{ChatClient, ChatConfig, ChatOptions, ChatProviderRegistry},
-    declare::{AgentConfig, ErasedHarness, HarnessContext, HarnessRef, ToolHarness},
+    declare::{AgentConfig, ErasedHarness, HarnessContext, HarnessKey, HarnessRef, ToolHarness},
     id::{AgentId, slug},
     permission::Permissions,
     store::{
@@ -40,8 +40,8 @@ pub struct AgentBuilder {
     client: Option<Arc<dyn ChatClient>>,
     providers: ChatProviderRegistry,
     harnesses: Vec<Wanted>,
-    instances: HashMap<TypeId, Arc<dyn ErasedHarness>>,
-    factories: HashMap<TypeId, Factory>,
+    instances: HashMap<HarnessKey, Arc<dyn ErasedHarness>>,
+    factories: HashMap<HarnessKey, Factory>,
     permissions: Permissions,
     session_store: Option<Arc<dyn SessionStore>>,
     agent_store: Option<Arc<dyn AgentStore>>,
@@ -151,7 +151,7 @@ impl AgentBuilder {
 
     /// The tools of a harness type; its instance is `T::default()`.
     pub fn with_tool_harness<T: ToolHarness + Default>(mut self) -> Self {
-        self.factories.entry(TypeId::of::<T>()).or_insert_with(|| Arc::new(|| Arc::new(T::default())));
+        self.factories.entry(HarnessRef::of::<T>().key()).or_insert_with(|| Arc::new(|| Arc::new(T::default())));
         self.harnesses.push(Wanted::Type(HarnessRef::of::<T>()));
         self
     }
@@ -159,7 +159,7 @@ impl AgentBuilder {
     /// The tools of a harness that you made. Children that carry the same type share the instance.
     pub fn with_tool_harness_value<T: ToolHarness>(mut self, harness: T) -> Self {
         let harness: Arc<dyn ErasedHarness> = Arc::new(harness);
-        self.instances.insert(TypeId::of::<T>(), Arc::clone(&harness));
+        self.instances.insert(harness.key(), Arc::clone(&harness));
         self.harnesses.push(Wanted::Value(harness));
         self
     }
@@ -167,7 +167,7 @@ impl AgentBuilder {
     /// How instances of a harness type are made, wherever in the tree it is asked for. Gives the agent itself no
     /// tools.
     pub fn with_tool_harness_factory<T: ToolHarness>(mut self, make: impl Fn() -> T + Send + Sync + 'static) -> Self {
-        self.factories.insert(TypeId::of::<T>(), Arc::new(move || Arc::new(make())));
+        self.factories.insert(HarnessRef::of::<T>().key(), Arc::new(move || Arc::new(make())));
         self
     }
 

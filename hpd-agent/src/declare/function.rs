@@ -74,9 +74,9 @@ impl From<ToolError> for ToolOutput {
 /// One parameter of a function, as its descriptor has it.
 #[doc(hidden)]
 #[derive(Debug, Clone, Copy)]
-pub struct ParamInfo {
-    pub name: &'static str,
-    pub doc: Option<&'static str>,
+pub struct ParamInfo<'a> {
+    pub name: &'a str,
+    pub doc: Option<&'a str>,
     /// Whether the model gives it.
     pub in_schema: bool,
     pub schema: fn(&mut SchemaGenerator) -> schemars::Schema,
@@ -84,11 +84,54 @@ pub struct ParamInfo {
     pub optional: fn() -> bool,
 }
 
-impl ParamInfo {
+impl<'a> ParamInfo<'a> {
     /// The descriptor of a parameter of type `T`.
     #[must_use]
-    pub const fn of<T: ToolParam<'static>>(name: &'static str, doc: Option<&'static str>) -> Self {
+    pub const fn of<T: ToolParam<'static>>(name: &'a str, doc: Option<&'a str>) -> Self {
         Self { name, doc, in_schema: T::IN_SCHEMA, schema: T::schema, optional: T::optional }
+    }
+}
+
+/// The parameters of a function, in the order of the declaration.
+#[doc(hidden)]
+#[derive(Debug)]
+pub enum Params {
+    /// Those of a method.
+    Static(&'static [ParamInfo<'static>]),
+    /// Those of a function that was declared at run time.
+    Owned(Vec<OwnedParam>),
+}
+
+/// A parameter whose texts were not there when the program was compiled.
+#[doc(hidden)]
+#[derive(Debug)]
+pub struct OwnedParam {
+    name: Box<str>,
+    doc: Option<Box<str>>,
+    /// All but the texts.
+    rest: ParamInfo<'static>,
+}
+
+impl OwnedParam {
+    /// A parameter of type `T`.
+    #[must_use]
+    pub fn of<T: ToolParam<'static>>(name: &str, doc: Option<&str>) -> Self {
+        Self { name: name.into(), doc: doc.map(Into::into), rest: ParamInfo::of::<T>("", None) }
+    }
+
+    fn info(&self) -> ParamInfo<'_> {
+        ParamInfo { name: &self.name, doc: self.doc.as_deref(), ..self.rest }
+    }
+}
+
+impl Params {
+    /// All of them, those that come from the runtime too.
+    pub fn iter(&self) -> impl Iterator<Item = ParamInfo<'_>> {
+        let (fixed, owned) = match self {
+            Self::Static(params) => (*params, [].as_slice()),
+            Self::Owned(params) => ([].as_slice(), params.as_slice()),
+        };
+        fixed.iter().copied().chain(owned.iter().map(OwnedParam::info))
     }
 }
 
@@ -191,7 +234,7 @@ impl<'a> Arguments<'a> {
     }
 
     /// Reads the arguments of a function with these parameters.
-    pub(crate) fn for_params(text: &'a str, params: &[ParamInfo]) -> Result<Self, ToolError> {
+    pub(crate) fn for_params(text: &'a str, params: &Params) -> Result<Self, ToolError> {
         let legal: smallvec::SmallVec<[&str; 8]> =
             params.iter().filter(|param| param.in_schema).map(|param| param.name).collect();
         Self::parse(text, &legal)

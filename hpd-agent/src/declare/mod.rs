@@ -26,9 +26,9 @@ pub use self::{
 pub(crate) use self::{context::FunctionHost, function::sentence};
 #[doc(hidden)]
 pub use self::{
-    function::{Arguments, Output, ParamInfo, PlainOutput},
+    function::{Arguments, Output, OwnedParam, ParamInfo, Params, PlainOutput},
     harness::{
-        Action, CapabilityInfo, CapabilityKind, Entry, ErasedHarness, FunctionAction, FunctionInfo, HarnessParam,
-        HarnessTable, SubAgentAction, SubAgentInfo,
+        Action, CapabilityInfo, CapabilityKind, Entry, ErasedHarness, FunctionAction, FunctionInfo, HarnessKey,
+        HarnessParam, HarnessTable, Origin, SubAgentAction, SubAgentInfo,
     },
 };

@@ -11,15 +11,15 @@ use futures_util::FutureExt as _;
 
 use super::{
     BuildProblem,
-    blueprint::{FunctionTool, SubAgentTool, Tool, ToolKind},
+    blueprint::{FunctionTool, RestOfDeclaration, SubAgentTool, Tool, ToolKind},
     tools::panic_message,
 };
 use crate::{
     chat::{Schema, ToolSpec},
     compaction::ForkCompaction,
     declare::{
-        AgentConfig, AgentInvocationModePolicy, CapabilityInfo, CapabilityKind, ErasedHarness, FunctionInfo,
-        HarnessContext, HarnessKey, HarnessRef, Metadata, SubAgent, SubAgentContextPolicy, SubAgentInfo,
+        AgentConfig, AgentInvocationModePolicy, CapabilityInfo, CapabilityKind, CarriedHarness, ErasedHarness,
+        FunctionInfo, HarnessContext, HarnessKey, HarnessRef, Metadata, SubAgent, SubAgentContextPolicy, SubAgentInfo,
         SubAgentLifecycle, SubAgentRunConfig, SubAgentSource,
     },
     error::IdError,
@@ -27,7 +27,7 @@ use crate::{
     id::{AgentId, ToolName},
     subagent::ChildIdentity,
     tool::{
-        registry,
+        DynamicRegistry, Found,
         schema::{function_schema, subagent_schema},
     },
 };
@@ -46,8 +46,9 @@ pub(crate) struct Definition {
 }
 
 /// A harness whose declarations are evaluated.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(crate) struct FrozenHarness {
+    pub(crate) name: Arc<str>,
     pub(crate) tools: Vec<(Arc<Tool>, Place)>,
 }
 
@@ -94,6 +95,7 @@ fn shared_schema(mode: AgentInvocationModePolicy, context: SubAgentContextPolicy
 pub(crate) struct Freezer {
     instances: HashMap<HarnessKey, Arc<dyn ErasedHarness>>,
     factories: HashMap<HarnessKey, Factory>,
+    registry: DynamicRegistry,
     pub(crate) problems: Vec<BuildProblem>,
     /// Index 0 is the root agent.
     pub(crate) definitions: Vec<Definition>,
@@ -104,12 +106,14 @@ pub(crate) struct Freezer {
 }
 
 impl Freezer {
-    /// Freezes with these instances and factories; where neither has a type, its own default makes one.
+    /// Freezes with these instances and factories; where neither has a type, its own default makes one. Names that are
+    /// not in the generated registry are looked up in `registry`.
     pub(crate) fn new(
         instances: HashMap<HarnessKey, Arc<dyn ErasedHarness>>,
         factories: HashMap<HarnessKey, Factory>,
+        registry: DynamicRegistry,
     ) -> Self {
-        Self { instances, factories, ..Self::default() }
+        Self { instances, factories, registry, ..Self::default() }
     }
 
     /// The place of a harness that is there. Each has one.
@@ -119,7 +123,7 @@ impl Freezer {
             return *known;
         }
         self.by_key.insert(harness.key(), index);
-        self.harnesses.push(FrozenHarness::default());
+        self.harnesses.push(FrozenHarness { name: harness.name().into(), tools: Vec::new() });
         self.waiting.push((index, harness));
         index
     }
@@ -141,8 +145,9 @@ impl Freezer {
 
     /// The place of a harness that is asked for by its name.
     pub(crate) fn harness_named(&mut self, name: &str, at: &Place) -> Option<usize> {
-        match registry::harness(name) {
-            Ok(registered) => self.harness(&registered.harness(), at),
+        match self.registry.find(name) {
+            Ok(Found::Generated(harness)) => self.harness(&harness, at),
+            Ok(Found::Dynamic(harness)) => Some(self.add(harness)),
             Err(reason) => {
                 let (at, name, reason) = (at.to_string(), name.to_owned(), reason.to_string());
                 self.problems.push(BuildProblem::UnknownHarness { at, name, reason });
@@ -205,6 +210,10 @@ impl Freezer {
     ) -> Option<Tool> {
         let name = self.check(at, ToolName::new(info.name.as_ref().unwrap_or(&info.method).as_ref()));
         let description = self.description(info.description.as_deref().or(info.doc.as_deref()), at);
+        if let Some(reason) = function.params.problem() {
+            self.problems.push(BuildProblem::InvalidParameters { at: at.to_string(), reason });
+            return None;
+        }
         let kind = ToolKind::Function(FunctionTool {
             harness: Arc::clone(harness),
             index,
@@ -261,8 +270,14 @@ impl Freezer {
         let metadata = self.metadata(at, declared.metadata.map(|make| make()), policies.metadata);
 
         let mut harnesses = Vec::new();
-        for wanted in declared.tool_harnesses.iter().chain(&tool_harnesses) {
-            harnesses.extend(self.harness(wanted, at).filter(|index| !harnesses.contains(index)));
+        let declared = declared.tool_harnesses.iter().copied().map(CarriedHarness::Type);
+        for wanted in declared.chain(tool_harnesses) {
+            let place = match wanted {
+                CarriedHarness::Type(harness) => self.harness(&harness, at),
+                CarriedHarness::Named(name) => self.harness_named(&name, at),
+                CarriedHarness::Dynamic(harness) => Some(self.add(harness)),
+            };
+            harnesses.extend(place.filter(|index| !harnesses.contains(index)));
         }
         let (agent_id, tool_name, config) = (agent_id?, tool_name?, config?);
         let names: Vec<Arc<str>> = config.tool_harnesses().map(Arc::from).collect();
@@ -277,6 +292,12 @@ impl Freezer {
             mode,
             availability,
             child,
+            rest: Box::new(RestOfDeclaration {
+                lifecycle,
+                fork_compaction: compaction.unwrap_or_default(),
+                background_notification: notification.unwrap_or_default(),
+                run_config: run_config.map(|run_config| *run_config).unwrap_or_default(),
+            }),
         });
         Some(Tool { spec: ToolSpec::new(tool_name, description?, shared_schema(mode, context)), kind })
     }

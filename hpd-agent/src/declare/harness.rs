@@ -114,7 +114,7 @@ pub struct FunctionInfo {
 
 /// What `#[subagent]` says; `None` where it says nothing.
 #[doc(hidden)]
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub struct SubAgentInfo {
     pub agent_id: Option<&'static str>,
     pub context: Option<SubAgentContextPolicy>,
@@ -166,7 +166,7 @@ impl<H> Copy for Action<H> {}
 ///     }
 /// }
 /// ```
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub struct HarnessContext {
     agent_id: AgentId,
     agent_name: Arc<str>,

@@ -2,6 +2,7 @@
 
 mod config;
 mod context;
+mod dynamic;
 mod function;
 mod harness;
 mod policy;
@@ -14,6 +15,7 @@ pub use self::{
         PromptSection,
     },
     context::{Cancellation, EmitError, FunctionContext},
+    dynamic::{DynamicArguments, DynamicFunction, DynamicHarness},
     function::{IntoToolOutput, ToolError, ToolParam},
     harness::{HarnessContext, HarnessRef, IntoIdentifiedSubAgent, IntoSubAgent, ToolHarness},
     policy::{
@@ -23,9 +25,10 @@ pub use self::{
     run_config::{AgentRunConfig, AgentRunConfigPatch, RunConfigGroup, SubAgentRunConfig},
     sub_agent::{Metadata, SubAgent, SubAgentSource},
 };
-pub(crate) use self::{context::FunctionHost, function::sentence};
+pub(crate) use self::{context::FunctionHost, function::sentence, sub_agent::CarriedHarness};
 #[doc(hidden)]
 pub use self::{
+    dynamic::RawSchema,
     function::{Arguments, Output, OwnedParam, ParamInfo, Params, PlainOutput},
     harness::{
         Action, CapabilityInfo, CapabilityKind, Entry, ErasedHarness, FunctionAction, FunctionInfo, HarnessKey,

@@ -63,7 +63,10 @@ pub const fn subagent_schema(mode: AgentInvocationModePolicy, context: SubAgentC
 #[doc(hidden)]
 #[must_use]
 pub fn function_schema(params: &Params) -> Schema {
-    schema_of(params.iter())
+    match params {
+        Params::Schema(schema) => schema.schema().clone(),
+        params => schema_of(params.iter()),
+    }
 }
 
 fn schema_of<'a>(params: impl IntoIterator<Item = ParamInfo<'a>>) -> Schema {

@@ -5,6 +5,7 @@
 mod bare;
 mod conditional;
 mod crates;
+mod dynamic;
 mod functions;
 mod generic;
 mod made_by_macro;

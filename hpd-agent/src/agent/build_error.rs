@@ -73,7 +73,7 @@ pub enum BuildProblem {
         source: IdError,
     },
     /// A tool without a description.
-    #[error("{at}: the tool has no description: write a doc comment, or `description = \"…\"`")]
+    #[error("{at}: the tool has no description: write a doc comment, `description = \"…\"` or `.with_description(\"…\")`")]
     MissingDescription {
         /// Where.
         at: String,

@@ -92,3 +92,9 @@ impl Schema {
         if arguments.contains("null") { profile::without_nulls(self.value(), arguments) } else { arguments.into() }
     }
 }
+
+impl From<Value> for Schema {
+    fn from(value: Value) -> Self {
+        Self::from_value(value)
+    }
+}

@@ -113,6 +113,21 @@ async fn every_profile_takes_the_tools_of_subagents() {
 }
 
 #[tokio::test]
+async fn a_schema_that_was_written_by_hand_is_checked_too() {
+    let schema = json!({
+        "type": "object",
+        "properties": { "near": { "type": "object", "properties": { "place": { "not": { "type": "null" } } } } },
+    });
+    let function = DynamicFunction::from_schema("find", "Finds something.", schema);
+    let harness = DynamicHarness::new("plugins").with_function(function, |_, _| Box::pin(async { Ok("found") }));
+    let agent = Agent::builder().with_chat_client(client(SchemaProfile::Gemini)).with_dynamic_harness(harness);
+    let error = agent.build().await.unwrap_err();
+    let [BuildProblem::Schema { source, .. }] = error.problems() else { panic!("{error}") };
+    assert_eq!(source.pointer(), "/properties/near/properties/place/not");
+    assert!(error.to_string().contains("`near.place`"), "{error}");
+}
+
+#[tokio::test]
 async fn a_client_that_says_nothing_takes_everything() {
     let client = ScriptedChatClient::texts(["x"]);
     Agent::builder().with_chat_client(client).with_tool_harness::<Shop>().build().await.unwrap();

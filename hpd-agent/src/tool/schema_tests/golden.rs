@@ -4,11 +4,12 @@ use std::{collections::BTreeMap, fs, path::PathBuf};
 
 use serde_json::{Map, Value, json};
 
-use super::{against_the_meta_schema, samples::*, schema_of, subagents};
+use super::{against_the_meta_schema, samples::*, schema_of, subagents, with_default};
 use crate::chat::{Schema, SchemaProfile};
 
 fn all() -> BTreeMap<&'static str, Schema> {
     let mut all = BTreeMap::from(subagents());
+    all.insert("default", with_default());
     macro_rules! insert {
         ($($name:ident: $type:ty,)*) => { $(all.insert(stringify!($name), schema_of::<$type>());)* };
     }

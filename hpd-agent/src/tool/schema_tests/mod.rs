@@ -4,17 +4,25 @@ mod golden;
 mod properties;
 mod samples;
 
+use schemars::JsonSchema;
+use serde::de::DeserializeOwned;
 use serde_json::Value;
 
 use crate::{
     chat::Schema,
-    declare::{AgentInvocationModePolicy, ParamInfo, SubAgentContextPolicy, ToolParam},
+    declare::{AgentInvocationModePolicy, OwnedParam, ParamInfo, Params, SubAgentContextPolicy},
     tool::schema::{function_schema, subagent_schema},
 };
 
 /// The schema of a function with one parameter, `value`.
-fn schema_of<T: ToolParam<'static>>() -> Schema {
-    function_schema(&[ParamInfo::of::<T>("value", Some("The value."))])
+fn schema_of<T: DeserializeOwned + JsonSchema>() -> Schema {
+    function_schema(&Params::Owned(vec![OwnedParam::of::<T>("value", Some("The value."))]))
+}
+
+/// The schema of a function whose parameter has a default.
+fn with_default() -> Schema {
+    const DAYS: &[ParamInfo<'static>] = &[ParamInfo::of::<u8>("days", Some("For how long.")).with_default(|| 3.into())];
+    function_schema(&Params::Static(DAYS))
 }
 
 /// The four schemas of subagents.

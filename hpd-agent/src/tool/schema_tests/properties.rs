@@ -6,6 +6,7 @@ use proptest::{
     prelude::*,
     test_runner::{Config, TestCaseError, TestRunner},
 };
+use schemars::JsonSchema;
 use serde::{Serialize, de::DeserializeOwned};
 use serde_json::{Map, Value, json};
 
@@ -16,7 +17,7 @@ use super::{
 };
 use crate::{
     chat::{Schema, SchemaProfile},
-    declare::{Arguments, ToolParam},
+    declare::Arguments,
 };
 
 fn runner() -> TestRunner {
@@ -69,7 +70,7 @@ fn completed(form: &Value, root: &Value, value: &Value) -> Value {
 /// A value fits the canonical schema and each form, and comes back from each.
 fn holds<T>(name: &str)
 where
-    T: Sample + Serialize + DeserializeOwned + PartialEq + std::fmt::Debug + ToolParam<'static>,
+    T: Sample + Serialize + DeserializeOwned + PartialEq + std::fmt::Debug + JsonSchema,
 {
     let schema = schema_of::<T>();
     let canonical = jsonschema::draft202012::new(schema.value()).unwrap();
@@ -161,10 +162,7 @@ fn any_of(form: &Value, root: &Value, depth: u32) -> BoxedStrategy<Value> {
     proptest::strategy::Union::new(kinds.into_iter().map(of_kind)).boxed()
 }
 
-fn comes_back<T: DeserializeOwned + std::fmt::Debug + ToolParam<'static>>(
-    name: &'static str,
-    tried: &mut BTreeSet<&str>,
-) {
+fn comes_back<T: DeserializeOwned + std::fmt::Debug + JsonSchema>(name: &'static str, tried: &mut BTreeSet<&str>) {
     let schema = schema_of::<T>();
     let Ok(form) = schema.wire(SchemaProfile::OpenAiStrict) else { return };
     tried.insert(name);

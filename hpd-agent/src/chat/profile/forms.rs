@@ -2,7 +2,16 @@
 
 use serde_json::{Map, Value, json};
 
-use super::{Place, merge::branches, notes::Notes, translate::Translator};
+use super::{
+    Place,
+    merge::branches,
+    notes::Notes,
+    translate::{Translator, kind},
+};
+
+/// Limits of values beside an enum, which few write: they stay as words.
+const LIMITS: [&str; 8] =
+    ["exclusiveMaximum", "exclusiveMinimum", "maxLength", "maximum", "minLength", "minimum", "multipleOf", "pattern"];
 
 impl Translator<'_> {
     /// The limits that the dialect has a keyword for, and the others in words.
@@ -172,19 +181,25 @@ impl Translator<'_> {
     }
 
     /// One of a few values.
-    pub(super) fn values(&mut self, node: &Map<String, Value>, values: Vec<Value>, at: &Place, notes: Notes) -> Value {
+    pub(super) fn values(
+        &mut self,
+        node: &Map<String, Value>,
+        values: Vec<Value>,
+        at: &Place,
+        mut notes: Notes,
+    ) -> Value {
+        if values.is_empty() {
+            return self.refuse(at, "an enum without values", "leave it out");
+        }
+        for (keyword, value) in node.iter().filter(|(keyword, _)| LIMITS.contains(&keyword.as_str())) {
+            notes.limit(keyword, value);
+        }
         let (mut kinds, mut parts): (Vec<&str>, Vec<Vec<Value>>) = Default::default();
         for value in values {
-            let kind = match &value {
-                Value::Null => "null",
-                Value::Bool(_) => "boolean",
-                Value::Number(number) if number.is_f64() => "number",
-                Value::Number(_) => "integer",
-                Value::String(_) => "string",
-                Value::Array(_) | Value::Object(_) => {
-                    return self.refuse(at, format!("the fixed value `{value}`"), "take an enum of texts");
-                }
-            };
+            let kind = kind(&value);
+            if matches!(kind, "array" | "object") {
+                return self.refuse(at, format!("the fixed value `{value}`"), "take an enum of texts");
+            }
             match kinds.iter().position(|known| *known == kind).and_then(|at| parts.get_mut(at)) {
                 Some(part) => part.push(value),
                 None => {

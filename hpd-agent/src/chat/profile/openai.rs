@@ -1,7 +1,7 @@
 //! OpenAI's function calling, without and with strict mode.
 //!
-//! Without: the root says `object` and has no `oneOf`, `anyOf`, `allOf`, `enum` or `not`, arrays have `items`, a schema is
-//! an object. Nothing else is looked at.
+//! Without: the root says `object`, has `properties` and no `oneOf`, `anyOf`, `allOf`, `enum` or `not`; arrays have `items`;
+//! a schema is an object. Nothing else is looked at.
 //!
 //! Strict mode follows the guide to structured outputs: objects have `additionalProperties: false` and require all their
 //! properties; of the keywords it knows those below, `anyOf`, `enum`, `const` and references, also to itself. It refuses
@@ -42,7 +42,11 @@ pub(super) fn strict(canonical: &Value) -> Result<Value, Vec<SchemaError>> {
 /// The form without strict mode.
 pub(super) fn plain(canonical: &Value) -> Result<Value, Vec<SchemaError>> {
     root(canonical, SchemaProfile::OpenAi, &["oneOf", "anyOf", "allOf", "enum", "not"])?;
-    Ok(edited(canonical, &with_items))
+    let mut form = edited(canonical, &with_items);
+    if let Some(members) = form.as_object_mut() {
+        members.entry("properties").or_insert_with(|| json!({}));
+    }
+    Ok(form)
 }
 
 /// Items for an array that does not say what they are. Where the items are those of a tuple, their schemas are said

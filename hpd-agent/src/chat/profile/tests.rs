@@ -213,6 +213,13 @@ fn fixed_values() {
     assert_eq!(strict(json!({ "const": true })), json!({ "type": "boolean", "enum": [true] }));
     assert_eq!(gemini(json!({ "enum": [false, true] })), json!({ "type": "boolean" }));
     assert!(problem(SchemaProfile::Gemini, json!({ "const": true })).contains("a fixed `true` or `false`"));
+    // What the type or a `const` excludes is no value, and other limits are said.
+    let narrowed = json!({ "type": ["string", "number"], "enum": ["x", null, 1, 1.5, true], "maxLength": 1 });
+    let found = strict(narrowed);
+    assert_eq!(found["enum"], json!(["x", 1, 1.5]));
+    assert_eq!(found["description"], "At most 1 character.");
+    assert_eq!(strict(json!({ "enum": ["x", "y"], "const": "y" }))["enum"], json!(["y"]));
+    assert!(problem(SchemaProfile::Gemini, json!({ "type": "string", "enum": [1] })).contains("without values"));
 }
 
 #[test]
@@ -339,6 +346,8 @@ fn openai_wants_to_know_what_is_in_an_array() {
     assert_eq!(items(json!({ "type": "array", "prefixItems": [string] })), json!({}));
     let all = json!({ "type": "object", "properties": { "v": true }, "patternProperties": { "^x": true } });
     assert_eq!(form(SchemaProfile::OpenAi, all)["properties"]["v"], json!({}));
+    let empty = Schema::from_static(r#"{"type":"object"}"#);
+    assert_eq!(empty.wire(SchemaProfile::OpenAi).unwrap()["properties"], json!({}));
     let data = json!({ "type": "object", "default": { "type": "array" }, "const": { "items": true } });
     assert_eq!(form(SchemaProfile::OpenAi, data.clone()), data);
 }

@@ -166,13 +166,8 @@ impl<'s> Translator<'s> {
                 return self.union(node, union, at, must, notes);
             }
         }
-        if let Some(values) = node.get("enum").and_then(Value::as_array).cloned() {
-            let constant = node.get("const");
-            let values = values.into_iter().filter(|value| constant.is_none_or(|constant| constant == value)).collect();
+        if let Some(values) = fixed(node) {
             return self.values(node, values, at, notes);
-        }
-        if let Some(value) = node.get("const") {
-            return self.values(node, vec![value.clone()], at, notes);
         }
         let Some(named) = node.get("type") else {
             if node.keys().any(|keyword| ASSERTIONS.contains(&keyword.as_str())) {
@@ -333,4 +328,32 @@ fn named_values(all: &[(Value, Place)]) -> Option<Vec<(&str, Option<&str>)>> {
     values.sort_unstable();
     let differ = values.windows(2).all(|pair| pair.first() != pair.last());
     (differ && !found.is_empty()).then_some(found)
+}
+
+/// The values of an `enum` or a `const`, as far as the type lets them be.
+fn fixed(node: &Map<String, Value>) -> Option<Vec<Value>> {
+    let constant = node.get("const");
+    let named = node.get("enum").and_then(Value::as_array);
+    let all = named.map_or_else(|| constant.into_iter().collect(), |named| named.iter().collect::<Vec<_>>());
+    let names = node.get("type").and_then(types);
+    let fits = |value: &&Value| {
+        constant.is_none_or(|constant| constant == *value)
+            && names
+                .as_ref()
+                .is_none_or(|names| names.contains(&kind(value)) || value.is_number() && names.contains(&"number"))
+    };
+    (named.is_some() || constant.is_some()).then(|| all.into_iter().filter(fits).cloned().collect())
+}
+
+/// The narrowest type that a value has.
+pub(super) fn kind(value: &Value) -> &'static str {
+    match value {
+        Value::Null => "null",
+        Value::Bool(_) => "boolean",
+        Value::Number(number) if number.is_f64() => "number",
+        Value::Number(_) => "integer",
+        Value::String(_) => "string",
+        Value::Array(_) => "array",
+        Value::Object(_) => "object",
+    }
 }

@@ -172,6 +172,8 @@ impl Declared {
         };
         if let Some((found, span)) = bare_name(&expr)
             && let Some(variant) = misspelled(&found, policy)
+            // A call of something else than a variant that takes a value may be one of the user's own functions.
+            && (!matches!(*expr, Expr::Call(_)) || TAKE_A_VALUE.contains(&variant))
         {
             errors.push(Problem::UnknownVariant { key: key.to_owned(), found, variant }.at(span));
         } else if let Some(literal) = parse::literal(&expr) {
@@ -182,6 +184,9 @@ impl Declared {
         }
     }
 }
+
+/// What is called in the value of a policy.
+const TAKE_A_VALUE: &[&str] = &["through_depth", "Apply"];
 
 /// The name that a value consists of: `Fork`, `through_depth(2)`, `"fork"`.
 fn bare_name(expr: &Expr) -> Option<(String, proc_macro2::Span)> {
@@ -294,5 +299,44 @@ impl ToTokens for Value {
             Self::Literal(text) => quote!(#text),
             Self::Constant(expr) => quote!(#expr),
         });
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_name_is_misspelled_if_it_is_near_a_variant_and_no_constant() {
+        for (found, policy, variant) in [
+            ("fork", Policy::Context, Some("Fork")),
+            ("model_choice", Policy::Context, Some("ModelChoice")),
+            ("Isolate", Policy::Context, Some("Isolated")),
+            ("ThroughDepth", Policy::Availability, Some("through_depth")),
+            ("AnyAllowedDepth", Policy::Availability, Some("ANY_ALLOWED_DEPTH")),
+            ("Fork", Policy::Context, None),
+            ("FORK", Policy::Context, None),
+            ("MY_POLICY", Policy::Context, None),
+            ("policy", Policy::Context, None),
+        ] {
+            assert_eq!(misspelled(found, policy), variant, "{found}");
+        }
+    }
+
+    #[test]
+    fn a_call_of_the_users_own_function_is_no_mistake() {
+        for (value, wrong) in [
+            (quote!(fresh()), false),
+            (quote!(fresh), true),
+            (quote!(troughdepth(2)), false),
+            (quote!(through_dept(2)), true),
+        ] {
+            let policy = if wrong && value.to_string().contains('(') { "availability" } else { "context" };
+            let key = syn::Ident::new(policy, proc_macro2::Span::call_site());
+            let attribute: syn::Attribute = syn::parse_quote!(#[subagent(#key = #value)]);
+            let mut errors = Vec::new();
+            Declared::read(&attribute, SUBAGENT, &mut errors);
+            assert_eq!(!errors.is_empty(), wrong, "{value}");
+        }
     }
 }

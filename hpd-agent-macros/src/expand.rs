@@ -208,7 +208,7 @@ impl Scope<'_> {
             }
         }
         let entry = match &capability.kind {
-            Kind::Function(function) => self.function(capability, function, &mut setters),
+            Kind::Function(function) => self.function(capability, function, &mut setters, constants),
             Kind::SubAgent(sub_agent) => self.sub_agent(capability, sub_agent, &mut setters, constants),
         };
         quote!(#(#cfgs)* #entry #setters)

@@ -50,6 +50,8 @@ pub(crate) struct Param {
     pub(crate) name: String,
     /// The doc comment, an expression of type `&'static str`; empty if there is none.
     pub(crate) doc: TokenStream,
+    /// What is said instead of the doc comment.
+    pub(crate) description: Option<Value>,
     pub(crate) cfgs: Vec<Attribute>,
     /// Lifetimes of the method are replaced by `'_`.
     pub(crate) ty: TokenStream,

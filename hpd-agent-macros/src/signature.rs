@@ -110,7 +110,8 @@ pub(crate) fn function(sig: &Signature, errors: &mut Vec<syn::Error>) -> Vec<Par
         }
         params.push(Param {
             name,
-            doc: described.description,
+            doc: described.doc,
+            description: described.description,
             cfgs,
             ty: tokens::elided(&sig.generics, &input.ty),
             span: tokens::anchor_of_type(&input.ty),
@@ -140,6 +141,7 @@ pub(crate) fn sub_agent(sig: &Signature, errors: &mut Vec<syn::Error>) -> Option
     Some(Param {
         name: String::new(),
         doc: quote!(""),
+        description: None,
         cfgs: tokens::cfgs(&input.attrs),
         ty: tokens::elided(&sig.generics, &input.ty),
         span: tokens::anchor_of_type(&input.ty),
@@ -156,13 +158,14 @@ struct Described {
     name: Option<syn::LitStr>,
     name_is_wrong: bool,
     /// An expression of type `&'static str`; empty if there is none.
-    description: TokenStream,
+    doc: TokenStream,
+    description: Option<Value>,
     default: Option<Expr>,
 }
 
 fn described(attrs: &[Attribute], errors: &mut Vec<syn::Error>) -> Described {
     let doc = parse::docs(attrs).map_or_else(|| quote!(""), |doc| doc.tokens);
-    let mut found = Described { name: None, name_is_wrong: false, description: doc, default: None };
+    let mut found = Described { name: None, name_is_wrong: false, doc, description: None, default: None };
     let arguments: Vec<_> = attrs
         .iter()
         .filter(|attr| parse::is_arg(attr))
@@ -185,14 +188,10 @@ fn described(attrs: &[Attribute], errors: &mut Vec<syn::Error>) -> Described {
                 found.name_is_wrong = found.name.is_none();
             }
             ("description", _) => {
-                let value = text(argument, "for example `description = \"The city, in English.\"`", errors, |text| {
-                    text.trim().is_empty().then_some(Problem::BlankDescription)
-                });
-                if let Some(Value::Literal(text)) = &value {
-                    found.description = text.to_token_stream();
-                } else if let Some(Value::Constant(text)) = &value {
-                    found.description = text.to_token_stream();
-                }
+                found.description =
+                    text(argument, "for example `description = \"The city, in English.\"`", errors, |text| {
+                        text.trim().is_empty().then_some(Problem::BlankDescription)
+                    });
             }
             (_, ArgumentValue::Flag) => {
                 let span = argument.key.span();

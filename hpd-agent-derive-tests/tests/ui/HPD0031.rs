@@ -26,6 +26,12 @@ impl Tools {
         text
     }
 
+    /// Of a parameter, by a constant.
+    #[ai_function]
+    fn parameter_constant(&self, #[arg(description = Self::BLANK)] text: String) -> String {
+        text
+    }
+
     const BLANK: &str = "\t";
 }
 // ANCHOR_END: example

@@ -2,6 +2,7 @@
 
 mod config;
 mod context;
+mod dynamic;
 mod function;
 mod harness;
 mod policy;
@@ -14,6 +15,7 @@ pub use self::{
         PromptSection,
     },
     context::{Cancellation, EmitError, FunctionContext},
+    dynamic::{DynamicArguments, DynamicFunction, DynamicHarness},
     function::{IntoToolOutput, ToolError, ToolParam},
     harness::{DefaultHarness, HarnessContext, HarnessRef, IntoIdentifiedSubAgent, IntoSubAgent, ToolHarness},
     policy::{
@@ -23,13 +25,14 @@ pub use self::{
     run_config::{AgentRunConfig, AgentRunConfigPatch, RunConfigGroup, SubAgentRunConfig},
     sub_agent::{Metadata, SubAgent, SubAgentSource},
 };
-pub(crate) use self::{context::FunctionHost, function::sentence, policy::exclusive};
+pub(crate) use self::{context::FunctionHost, function::sentence, policy::exclusive, sub_agent::CarriedHarness};
 #[doc(hidden)]
 pub use self::{
-    function::{ArgumentDefault, Arguments, IntoToolError, Output, ParamInfo, PlainOutput},
+    dynamic::RawSchema,
+    function::{ArgumentDefault, Arguments, IntoToolError, Output, OwnedParam, ParamInfo, Params, PlainOutput},
     harness::{
-        Action, CapabilityInfo, CapabilityKind, Entry, ErasedHarness, FunctionAction, FunctionInfo, HarnessParam,
-        HarnessTable, RegisteredHarness, SubAgentAction, SubAgentInfo,
+        Action, CapabilityInfo, CapabilityKind, Entry, ErasedHarness, FunctionAction, FunctionInfo, HarnessKey,
+        HarnessParam, HarnessTable, Origin, RegisteredHarness, SubAgentAction, SubAgentInfo,
     },
     sub_agent::MetadataValue,
 };

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use serde_json::{Map, Value};
 
 use super::{
-    AgentConfig, AgentInvocationModePolicy, BackgroundNotification, HarnessRef, SubAgentAvailability,
+    AgentConfig, AgentInvocationModePolicy, BackgroundNotification, DynamicHarness, HarnessRef, SubAgentAvailability,
     SubAgentContextPolicy, SubAgentLifecycle, SubAgentRunConfig, ToolHarness,
 };
 use crate::compaction::ForkCompaction;
@@ -77,7 +77,15 @@ pub struct SubAgent {
     pub(crate) description: Option<Arc<str>>,
     pub(crate) policies: SubAgentPolicies,
     pub(crate) run_config: Option<Box<SubAgentRunConfig>>,
-    pub(crate) tool_harnesses: Vec<HarnessRef>,
+    pub(crate) tool_harnesses: Vec<CarriedHarness>,
+}
+
+/// A harness that a child carries.
+#[derive(Debug, Clone)]
+pub(crate) enum CarriedHarness {
+    Type(HarnessRef),
+    Named(Arc<str>),
+    Dynamic(Arc<DynamicHarness>),
 }
 
 /// What a declaration says about its policies; `None` where it says nothing.
@@ -210,7 +218,22 @@ impl SubAgent {
     /// A harness that the child has. The parent does not see it.
     #[must_use]
     pub fn with_tool_harness<T: ToolHarness>(mut self) -> Self {
-        self.tool_harnesses.push(HarnessRef::of::<T>());
+        self.tool_harnesses.push(CarriedHarness::Type(HarnessRef::of::<T>()));
+        self
+    }
+
+    /// A harness that the child has, by the name under which it is registered: in the generated registry, or else in the
+    /// dynamic one that the agent is built with.
+    #[must_use]
+    pub fn with_tool_harness_named(mut self, name: impl Into<Arc<str>>) -> Self {
+        self.tool_harnesses.push(CarriedHarness::Named(name.into()));
+        self
+    }
+
+    /// A harness that the child has, and that was made at run time.
+    #[must_use]
+    pub fn with_dynamic_harness(mut self, harness: impl Into<Arc<DynamicHarness>>) -> Self {
+        self.tool_harnesses.push(CarriedHarness::Dynamic(harness.into()));
         self
     }
 

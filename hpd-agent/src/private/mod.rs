@@ -106,7 +106,7 @@ pub fn call_now<'h>(call: impl FnOnce() -> Result<ToolOutput, ToolError> + Send 
 
 /// One parameter of a function, without a doc comment if that is empty.
 #[must_use]
-pub const fn param<T: ToolParam<'static>>(name: &'static str, doc: &'static str) -> ParamInfo {
+pub const fn param<T: ToolParam<'static>>(name: &'static str, doc: &'static str) -> ParamInfo<'static> {
     ParamInfo::of::<T>(name, entry::not_empty(doc))
 }
 
@@ -116,7 +116,7 @@ pub const fn param_or<T: ToolParam<'static>>(
     name: &'static str,
     doc: &'static str,
     default: fn() -> serde_json::Value,
-) -> ParamInfo {
+) -> ParamInfo<'static> {
     ParamInfo::of::<T>(name, entry::not_empty(doc)).with_default(default)
 }
 

@@ -27,7 +27,7 @@
 
 use std::{panic::Location, sync::OnceLock};
 
-use crate::declare::HarnessRef;
+use crate::{declare::HarnessRef, error::nearest};
 
 /// One harness of the generated registry.
 #[derive(Debug)]
@@ -91,35 +91,63 @@ impl Registration {
 pub enum RegistryError {
     /// No harness of this name was linked into the program.
     #[error(
-        "no tool harness is registered as `{name}`; if a dependency declares it, name that dependency in your code \
-         (`use the_crate as _;`), or it is not linked"
+        "no tool harness is registered as `{name}`{}; if a dependency declares it, name that dependency in your code \
+         (`use the_crate as _;`), or it is not linked; if it is made at run time, add it with `DynamicRegistry::add` \
+         before agents are built",
+        near.as_ref().map(|near| format!(", did you mean `{near}`?")).unwrap_or_default()
     )]
     Unknown {
         /// The name that was looked up.
         name: String,
+        /// The name of a harness that it was probably meant to be.
+        near: Option<String>,
     },
     /// Two harnesses have one name.
     #[error(
-        "two tool harnesses are registered as `{name}`: at {first} and at {second}; give one of them another name \
-         with `#[tool_harness(name = \"…\")]`"
+        "two tool harnesses are registered as `{name}`: at {first} and at {second}; give one of them another name, \
+         for example with `#[tool_harness(name = \"…\")]`"
     )]
     Duplicate {
         /// The name.
-        name: &'static str,
-        /// Where one of them is declared.
-        first: &'static Location<'static>,
+        name: String,
+        /// Where one of them is declared: file and line.
+        first: String,
         /// Where the other one is declared.
-        second: &'static Location<'static>,
+        second: String,
+    },
+    /// A harness made at run time has the name of one that the program was compiled with.
+    #[error(
+        "the name `{name}` of the harness made at {at} belongs to the one declared at {generated}, which is always found \
+         first; choose another name"
+    )]
+    Generated {
+        /// The name.
+        name: String,
+        /// Where the harness is declared that the program was compiled with.
+        generated: String,
+        /// Where the other one was made.
+        at: String,
+    },
+    /// A name that no harness can have.
+    #[error("`{name}`, made at {at}, is not a legal name of a harness: expected {rule}")]
+    IllegalName {
+        /// The name.
+        name: String,
+        /// Where the harness was made.
+        at: String,
+        /// The rule that the name breaks.
+        rule: &'static str,
     },
 }
 
 impl RegistryError {
-    /// The stable code of this error: `unknown_harness` or `duplicate_harness`.
+    /// The stable code of this error: `unknown_harness`, `duplicate_harness` or `illegal_harness_name`.
     #[must_use]
     pub const fn code(&self) -> &'static str {
         match self {
             Self::Unknown { .. } => "unknown_harness",
-            Self::Duplicate { .. } => "duplicate_harness",
+            Self::Duplicate { .. } | Self::Generated { .. } => "duplicate_harness",
+            Self::IllegalName { .. } => "illegal_harness_name",
         }
     }
 }
@@ -146,6 +174,11 @@ pub fn harnesses() -> Result<&'static [&'static Registration], RegistryError> {
     }
 }
 
+/// The names of all of them, sorted.
+pub(crate) fn names<'a>() -> impl Iterator<Item = &'a str> {
+    index().iter().map(|one| one.name)
+}
+
 fn index() -> &'static [&'static Registration] {
     static INDEX: OnceLock<Box<[&'static Registration]>> = OnceLock::new();
     INDEX.get_or_init(|| sorted(inventory::iter::<Registration>.into_iter().collect()))
@@ -163,12 +196,16 @@ fn find<'r>(sorted: &[&'r Registration], name: &str) -> Result<&'r Registration,
     match (same.next(), same.next()) {
         (Some(one), None) => Ok(one),
         (Some(one), Some(other)) => Err(duplicate(one, other)),
-        (None, _) => Err(RegistryError::Unknown { name: name.to_owned() }),
+        (None, _) => {
+            let near = nearest(name, sorted.iter().map(|one| one.name)).map(str::to_owned);
+            Err(RegistryError::Unknown { name: name.to_owned(), near })
+        }
     }
 }
 
 fn duplicate(one: &Registration, other: &Registration) -> RegistryError {
-    RegistryError::Duplicate { name: one.name, first: one.location, second: other.location }
+    let at = |one: &Registration| format!("{}:{}", one.location.file(), one.location.line());
+    RegistryError::Duplicate { name: one.name.to_owned(), first: at(one), second: at(other) }
 }
 
 #[cfg(test)]

@@ -304,7 +304,8 @@ impl<'a> Arguments<'a> {
     }
 
     /// The text of a member; `None` if it is absent or null. Of members with one name the last one counts.
-    pub(crate) fn get(&self, name: &str) -> Option<&'a str> {
+    #[must_use]
+    pub fn get(&self, name: &str) -> Option<&'a str> {
         let (_, value) = self.members.iter().rev().find(|(member, _)| member == name)?;
         Some(value.get()).filter(|text| *text != "null")
     }

@@ -4,8 +4,6 @@
 mod dynamic;
 pub mod registry;
 pub mod schema;
-#[cfg(test)]
-mod schema_tests;
 
 pub(crate) use self::dynamic::Found;
 pub use self::{

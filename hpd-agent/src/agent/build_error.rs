@@ -73,7 +73,9 @@ pub enum BuildProblem {
         source: IdError,
     },
     /// A tool without a description.
-    #[error("{at}: the tool has no description: write a doc comment, `description = \"…\"` or `.with_description(\"…\")`")]
+    #[error(
+        "{at}: the tool has no description: write a doc comment, `description = \"…\"` or `.with_description(\"…\")`"
+    )]
     MissingDescription {
         /// Where.
         at: String,

@@ -72,7 +72,7 @@ impl<'t> File<'t> {
             let told = error.to_string();
             // The place is told once, in lines of the file.
             let reason = told.split(" at line ").next().unwrap_or(&told);
-            let reason = format!("is not the JSON of a definition: {reason}");
+            let reason = format!("cannot be read as JSON of definitions: {reason}");
             DefinitionProblem::Syntax { at: place(&self.text.path, line), reason, advice: None }
         })
     }

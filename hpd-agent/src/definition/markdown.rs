@@ -7,7 +7,7 @@ use serde::{
     de::{MapAccess, Visitor},
 };
 use serde_json::Value;
-use serde_saphyr::{Spanned, options::DuplicateKeyPolicy};
+use serde_saphyr::{Error, MessageFormatter as _, Spanned, UserMessageFormatter, options::DuplicateKeyPolicy};
 
 use super::{Definition, DefinitionProblem, Field, place, source::Text};
 
@@ -83,13 +83,23 @@ fn fields(path: &str, front_matter: &str, problems: &mut Vec<DefinitionProblem>)
             Some(fields.map(|(name, at, value)| Field { name, line: line(at), value }).collect())
         }
         Err(error) => {
-            let at = error.location().map_or(1, |location| line(location.line()));
-            let message = serde_saphyr::DefaultMessageFormatter;
-            let reason = serde_saphyr::MessageFormatter::format_message(&message, error.without_snippet()).into_owned();
+            let number = error.location().map_or(1, |location| location.line());
+            let mut cause = &error;
+            while let Error::AliasError { error, .. } | Error::WithSnippet { error, .. } = cause {
+                cause = error;
+            }
+            let reason = match cause {
+                Error::Budget { .. } => {
+                    "it holds more than a definition can need: more values, levels or aliases".into()
+                }
+                error => UserMessageFormatter.format_message(error).into_owned(),
+            };
+            let before = usize::try_from(number.saturating_sub(1)).unwrap_or(usize::MAX);
+            let unquoted = front_matter.lines().nth(before).is_some_and(|line| line.matches(": ").count() > 1);
             problems.push(DefinitionProblem::Syntax {
-                at: place(path, at),
-                reason: format!("the front matter is not what can be read as YAML: {reason}"),
-                advice: Some("a text with `: ` or ` #` in it needs quotes around it, or `>-` before it"),
+                at: place(path, line(number)),
+                reason: format!("the front matter cannot be read as YAML: {reason}"),
+                advice: unquoted.then_some("a text with `: ` in it needs quotes around it, or `>-` before it"),
             });
             None
         }
@@ -105,7 +115,7 @@ impl<'de> Deserialize<'de> for Fields {
         impl<'de> Visitor<'de> for Members {
             type Value = Fields;
             fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.write_str("fields with values")
+                f.write_str("fields with values, as in `name: reviewer`")
             }
             fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Fields, A::Error> {
                 let mut fields = Vec::new();
@@ -115,7 +125,8 @@ impl<'de> Deserialize<'de> for Fields {
                 Ok(Fields(fields))
             }
         }
-        deserializer.deserialize_map(Members)
+        // Anything: what is no mapping is then refused in the words above.
+        deserializer.deserialize_any(Members)
     }
 }
 

@@ -272,7 +272,7 @@ fn aliases_cannot_make_a_large_thing_of_a_small_file() {
     text += "---\nDo it.\n";
     let error = files().with_markdown("bomb.md", text).load("team").unwrap_err();
     assert_eq!(codes(&error), ["syntax"], "{error}");
-    assert!(error.to_string().len() < 1000, "{error}");
+    assert!(error.to_string().contains("more than a definition can need"), "{error}");
 
     let deep = format!("---\nname: a\nmetadata: {}1{}\n---\nDo it.\n", "[".repeat(5000), "]".repeat(5000));
     assert_eq!(codes(&files().with_markdown("deep.md", deep).load("team").unwrap_err()), ["syntax"]);

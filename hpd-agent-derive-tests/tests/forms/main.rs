@@ -9,6 +9,8 @@ mod dynamic;
 mod functions;
 mod generic;
 mod made_by_macro;
+mod parameters;
+mod policies;
 mod recursive;
 mod sub_agents;
 

@@ -172,6 +172,14 @@ pub enum BuildProblem {
         /// What the value says.
         value: String,
     },
+    /// Two policies that exclude each other.
+    #[error("{at}: {text}")]
+    Excluded {
+        /// Where.
+        at: String,
+        /// What is wrong and what to do.
+        text: &'static str,
+    },
     /// Something that this version cannot do yet.
     #[error("{at}: `{argument} = {value}` is not supported by this version: {advice}")]
     NotSupported {
@@ -229,6 +237,7 @@ impl BuildProblem {
             Self::NoHarnessInstance { .. } => "no_harness_instance",
             Self::Definition { .. } => "definition_failed",
             Self::Contradiction { .. } => "contradiction",
+            Self::Excluded { .. } => "excluded_policies",
             Self::NotSupported { .. } => "not_supported",
             Self::ReservedMetadata { .. } => "reserved_metadata",
             Self::ZeroLimit { .. } => "zero_limit",

@@ -8,7 +8,9 @@ use super::{
 };
 use crate::{
     chat::{ChatClient, ChatConfig, ChatOptions, ChatProviderRegistry},
-    declare::{AgentConfig, DynamicHarness, ErasedHarness, HarnessContext, HarnessKey, HarnessRef, ToolHarness},
+    declare::{
+        AgentConfig, DefaultHarness, DynamicHarness, ErasedHarness, HarnessContext, HarnessKey, HarnessRef, ToolHarness,
+    },
     id::{AgentId, slug},
     permission::Permissions,
     store::{
@@ -154,7 +156,7 @@ impl AgentBuilder {
     }
 
     /// The tools of a harness type; its instance is `T::default()`.
-    pub fn with_tool_harness<T: ToolHarness + Default>(mut self) -> Self {
+    pub fn with_tool_harness<T: DefaultHarness>(mut self) -> Self {
         self.factories.entry(HarnessRef::of::<T>().key()).or_insert_with(|| Arc::new(|| Arc::new(T::default())));
         self.harnesses.push(Wanted::Type(HarnessRef::of::<T>()));
         self

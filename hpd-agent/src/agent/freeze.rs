@@ -20,7 +20,7 @@ use crate::{
     declare::{
         AgentConfig, AgentInvocationModePolicy, CapabilityInfo, CapabilityKind, CarriedHarness, ErasedHarness,
         FunctionInfo, HarnessContext, HarnessKey, HarnessRef, Metadata, SubAgent, SubAgentContextPolicy, SubAgentInfo,
-        SubAgentLifecycle, SubAgentRunConfig, SubAgentSource,
+        SubAgentLifecycle, SubAgentRunConfig, SubAgentSource, exclusive,
     },
     error::IdError,
     event::RESERVED_METADATA,
@@ -249,6 +249,13 @@ impl Freezer {
             self.agree(at, "background_notification", declared.background_notification.clone(), notification);
         if !availability.is_callable() {
             self.problems.push(BuildProblem::ZeroLimit { at: at.to_string(), limit: "availability" });
+        }
+
+        if let Some(Err(text)) = compaction.as_ref().map(|compaction| exclusive::fork_compaction(compaction, context)) {
+            self.problems.push(BuildProblem::Excluded { at: at.to_string(), text });
+        }
+        if let Some(Err(text)) = notification.as_ref().map(|_| exclusive::background_notification(mode)) {
+            self.problems.push(BuildProblem::Excluded { at: at.to_string(), text });
         }
 
         let config = self.supported_source(at, source);

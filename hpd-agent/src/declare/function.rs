@@ -82,13 +82,43 @@ pub struct ParamInfo<'a> {
     pub schema: fn(&mut SchemaGenerator) -> schemars::Schema,
     /// Whether the model may leave it out.
     pub optional: fn() -> bool,
+    /// What it is then, if the declaration says so.
+    pub default: Option<ParamDefault<'a>>,
+}
+
+/// What a parameter is that the model leaves out.
+#[doc(hidden)]
+#[derive(Debug, Clone, Copy)]
+pub enum ParamDefault<'a> {
+    /// Made where it is needed.
+    Made(fn() -> Value),
+    /// Kept with a declaration that was made at run time.
+    Given(&'a Value),
+}
+
+impl ParamDefault<'_> {
+    /// As the model is told it.
+    #[must_use]
+    pub fn value(self) -> Value {
+        match self {
+            Self::Made(make) => make(),
+            Self::Given(value) => value.clone(),
+        }
+    }
 }
 
 impl<'a> ParamInfo<'a> {
     /// The descriptor of a parameter of type `T`.
     #[must_use]
     pub const fn of<T: ToolParam<'static>>(name: &'a str, doc: Option<&'a str>) -> Self {
-        Self { name, doc, in_schema: T::IN_SCHEMA, schema: T::schema, optional: T::optional }
+        Self { name, doc, in_schema: T::IN_SCHEMA, schema: T::schema, optional: T::optional, default: None }
+    }
+
+    /// The same with a default.
+    #[must_use]
+    pub const fn with_default(mut self, default: fn() -> Value) -> Self {
+        self.default = Some(ParamDefault::Made(default));
+        self
     }
 }
 
@@ -112,6 +142,7 @@ pub struct OwnedParam {
     doc: Option<Box<str>>,
     /// All but the texts.
     rest: ParamInfo<'static>,
+    default: Option<Value>,
     /// Whether the argument of this name fits the type.
     check: fn(&Arguments<'_>, &str) -> Result<(), ToolError>,
 }
@@ -121,11 +152,24 @@ impl OwnedParam {
     #[must_use]
     pub fn of<T: DeserializeOwned + JsonSchema>(name: &str, doc: Option<&str>) -> Self {
         let check = |arguments: &Arguments<'_>, name: &str| arguments.take::<T>(name).map(drop);
-        Self { name: name.into(), doc: doc.map(Into::into), rest: ParamInfo::of::<T>("", None), check }
+        Self { name: name.into(), doc: doc.map(Into::into), rest: ParamInfo::of::<T>("", None), default: None, check }
+    }
+
+    /// The same with a default.
+    #[must_use]
+    pub fn with_default(mut self, default: Value) -> Self {
+        self.default = Some(default);
+        self
     }
 
     fn info(&self) -> ParamInfo<'_> {
-        ParamInfo { name: &self.name, doc: self.doc.as_deref(), ..self.rest }
+        let default = self.default.as_ref().map(ParamDefault::Given);
+        ParamInfo { name: &self.name, doc: self.doc.as_deref(), default, ..self.rest }
+    }
+
+    fn check(&self, arguments: &Arguments<'_>) -> Result<(), ToolError> {
+        let left_out = self.default.is_some() && arguments.get(&self.name).is_none();
+        if left_out { Ok(()) } else { (self.check)(arguments, &self.name) }
     }
 }
 
@@ -143,7 +187,7 @@ impl Params {
     /// Refuses arguments of which one does not fit. A method takes its arguments itself.
     pub(crate) fn check(&self, arguments: &Arguments<'_>) -> Result<(), ToolError> {
         match self {
-            Self::Owned(params) => params.iter().try_for_each(|param| (param.check)(arguments, &param.name)),
+            Self::Owned(params) => params.iter().try_for_each(|param| param.check(arguments)),
             Self::Static(_) | Self::Schema(_) => Ok(()),
         }
     }
@@ -170,7 +214,7 @@ impl Params {
 /// An argument of the model is any type with `serde::Deserialize` and `schemars::JsonSchema`. It is optional if it
 /// accepts `null`, as `Option` does. From the runtime come `&FunctionContext` and [`Cancellation`].
 #[diagnostic::on_unimplemented(
-    message = "`{Self}` cannot be a parameter of an #[ai_function]",
+    message = "HPD0053: `{Self}` cannot be a parameter of an #[ai_function]",
     label = "needs `serde::Deserialize` and `schemars::JsonSchema`",
     note = "derive both on your type, or take `&FunctionContext` or `Cancellation` from the runtime"
 )]
@@ -231,6 +275,25 @@ impl ToolParam<'_> for Cancellation {
 
     fn take(_: &Arguments<'_>, context: &FunctionContext, _: &str) -> Result<Self, ToolError> {
         Ok(context.cancellation().clone())
+    }
+}
+
+/// What a parameter's default has to be, so that the model can be told it.
+#[doc(hidden)]
+#[diagnostic::on_unimplemented(
+    message = "HPD0057: a parameter of type `{Self}` cannot have a default",
+    label = "needs `serde::Serialize`, so that the model can be told the default",
+    note = "derive it on your type, or take an `Option` and put the default into the method"
+)]
+pub trait ArgumentDefault {
+    fn into_default(self) -> Value;
+}
+
+#[diagnostic::do_not_recommend]
+impl<T: Serialize> ArgumentDefault for T {
+    fn into_default(self) -> Value {
+        // What cannot be written as JSON is a default all the same, only not one that can be told.
+        serde_json::to_value(self).unwrap_or(Value::Null)
     }
 }
 
@@ -367,11 +430,11 @@ impl<T, E> Output<Result<T, E>> {
     pub fn into_tool_result(self) -> Result<ToolOutput, ToolError>
     where
         T: IntoToolOutput,
-        E: Into<BoxError>,
+        E: IntoToolError,
     {
         match self.0 {
             Ok(value) => value.into_tool_output(),
-            Err(error) => Err(ToolError::from_boxed(error.into())),
+            Err(error) => Err(ToolError::from_boxed(error.into_error())),
         }
     }
 }
@@ -393,11 +456,31 @@ impl<T> PlainOutput<T> for Output<T> {
     }
 }
 
+/// The error of a `Result` that a method returns: any error, `String`, `&str`, and what else converts into a boxed error.
+#[doc(hidden)]
+#[diagnostic::on_unimplemented(
+    message = "HPD0046: `{Self}` cannot be the error of a tool",
+    label = "does not convert into `Box<dyn Error + Send + Sync>`",
+    note = "use `ToolError`, `String`, or an error type that is `Send` and `Sync`; a boxed error is `Box<dyn Error + Send + \
+            Sync>`"
+)]
+pub trait IntoToolError {
+    fn into_error(self) -> BoxError;
+}
+
+#[diagnostic::do_not_recommend]
+impl<E: Into<BoxError>> IntoToolError for E {
+    fn into_error(self) -> BoxError {
+        self.into()
+    }
+}
+
 /// What an [`#[ai_function]`](crate::ai_function) may return: anything that serializes, or a `Result` of it with any
 /// error. A [`ToolOutput`] is passed on as it is.
 #[diagnostic::on_unimplemented(
-    message = "an #[ai_function] cannot return `{Self}`",
-    label = "needs `serde::Serialize`"
+    message = "HPD0055: an #[ai_function] cannot return `{Self}`",
+    label = "needs `serde::Serialize`",
+    note = "derive it on your type; the model is shown the value as JSON"
 )]
 pub trait IntoToolOutput {
     #[doc(hidden)]

@@ -3,8 +3,8 @@
 use std::{any::TypeId, borrow::Cow, fmt, panic::Location, sync::Arc};
 
 use super::{
-    AgentConfig, AgentInvocationModePolicy, Arguments, BackgroundNotification, FunctionContext, Metadata, Params,
-    SubAgent, SubAgentAvailability, SubAgentContextPolicy, SubAgentLifecycle, ToolError,
+    AgentConfig, AgentInvocationModePolicy, Arguments, BackgroundNotification, FunctionContext, IntoToolError,
+    Metadata, Params, SubAgent, SubAgentAvailability, SubAgentContextPolicy, SubAgentLifecycle, ToolError,
 };
 use crate::{compaction::ForkCompaction, error::BoxError, future::BoxFuture, id::AgentId, message::ToolOutput};
 
@@ -13,7 +13,7 @@ use crate::{compaction::ForkCompaction, error::BoxError, future::BoxFuture, id::
 /// Implemented by [`#[tool_harness]`](crate::tool_harness) only, on an inherent `impl` block; there is one such block
 /// per type.
 #[diagnostic::on_unimplemented(
-    message = "`{Self}` is not a tool harness",
+    message = "HPD0070: `{Self}` is not a tool harness",
     label = "needs `#[tool_harness]` on an `impl {Self}` block"
 )]
 pub trait ToolHarness: Sized + Send + Sync + 'static {
@@ -23,6 +23,30 @@ pub trait ToolHarness: Sized + Send + Sync + 'static {
     #[doc(hidden)]
     const DEFAULT: Option<fn() -> Self>;
 }
+
+/// A harness in the registry. The only thing that a type with `#[tool_harness]` can lack is what the words say.
+#[doc(hidden)]
+#[diagnostic::on_unimplemented(
+    message = "HPD0072: `{Self}` cannot be a tool harness: it cannot be shared between threads",
+    label = "needs `Send`, `Sync` and `'static`",
+    note = "calls run at the same time on several threads: use `Mutex`, `RwLock` or an atomic instead of `RefCell` or \
+            `Cell`, `Arc` instead of `Rc`, and own what is borrowed"
+)]
+pub trait RegisteredHarness: ToolHarness {}
+
+#[diagnostic::do_not_recommend]
+impl<T: ToolHarness> RegisteredHarness for T {}
+
+/// A harness type that can be named without giving an instance of it.
+#[diagnostic::on_unimplemented(
+    message = "HPD0071: no instance of `{Self}` can be made without a value",
+    label = "has to be a tool harness with `Default`",
+    note = "derive or implement `Default`, or give the builder an instance with `.with_tool_harness_value(…)`"
+)]
+pub trait DefaultHarness: ToolHarness + Default {}
+
+#[diagnostic::do_not_recommend]
+impl<T: ToolHarness + Default> DefaultHarness for T {}
 
 /// The table behind a [`ToolHarness`].
 #[doc(hidden)]
@@ -327,7 +351,7 @@ impl<H: ToolHarness> ErasedHarness for H {
 
 /// What a `#[subagent]` method may return: an [`AgentConfig`], a [`SubAgent`], or a `Result` of either.
 #[diagnostic::on_unimplemented(
-    message = "a #[subagent] method cannot return `{Self}`",
+    message = "HPD0044: a #[subagent] method cannot return `{Self}`",
     label = "expected `AgentConfig`, `SubAgent`, or a `Result` of either"
 )]
 pub trait IntoSubAgent {
@@ -348,27 +372,27 @@ impl IntoSubAgent for SubAgent {
     }
 }
 
-impl<T: IntoSubAgent, E: Into<BoxError>> IntoSubAgent for Result<T, E> {
+impl<T: IntoSubAgent, E: IntoToolError> IntoSubAgent for Result<T, E> {
     fn into_sub_agent(self, agent_id: Option<&'static str>) -> Result<SubAgent, BoxError> {
-        self.map_err(Into::into)?.into_sub_agent(agent_id)
+        self.map_err(IntoToolError::into_error)?.into_sub_agent(agent_id)
     }
 }
 
 /// What a `#[subagent]` method without `agent_id` may return: a [`SubAgent`] or a `Result` of one.
 #[diagnostic::on_unimplemented(
-    message = "a #[subagent] without `agent_id` cannot return `{Self}`",
+    message = "HPD0045: a #[subagent] without `agent_id` cannot return `{Self}`",
     label = "no agent id comes with this",
     note = "write `#[subagent(agent_id = \"…\")]`, or return a `SubAgent` or a `Result` of one"
 )]
 pub trait IntoIdentifiedSubAgent: IntoSubAgent {}
 
 impl IntoIdentifiedSubAgent for SubAgent {}
-impl<T: IntoIdentifiedSubAgent, E: Into<BoxError>> IntoIdentifiedSubAgent for Result<T, E> {}
+impl<T: IntoIdentifiedSubAgent, E: IntoToolError> IntoIdentifiedSubAgent for Result<T, E> {}
 
 /// What a `#[subagent]` method may take besides `&self`.
 #[doc(hidden)]
 #[diagnostic::on_unimplemented(
-    message = "`{Self}` cannot be a parameter of a #[subagent] method",
+    message = "HPD0043: `{Self}` cannot be a parameter of a #[subagent] method",
     label = "only `&HarnessContext` can"
 )]
 pub trait HarnessParam<'h> {

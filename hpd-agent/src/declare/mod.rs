@@ -17,7 +17,7 @@ pub use self::{
     context::{Cancellation, EmitError, FunctionContext},
     dynamic::{DynamicArguments, DynamicFunction, DynamicHarness},
     function::{IntoToolOutput, ToolError, ToolParam},
-    harness::{HarnessContext, HarnessRef, IntoIdentifiedSubAgent, IntoSubAgent, ToolHarness},
+    harness::{DefaultHarness, HarnessContext, HarnessRef, IntoIdentifiedSubAgent, IntoSubAgent, ToolHarness},
     policy::{
         AgentInvocationModePolicy, BackgroundNotification, SubAgentAvailability, SubAgentContextPolicy,
         SubAgentLifecycle,
@@ -25,13 +25,16 @@ pub use self::{
     run_config::{AgentRunConfig, AgentRunConfigPatch, RunConfigGroup, SubAgentRunConfig},
     sub_agent::{Metadata, SubAgent, SubAgentSource},
 };
-pub(crate) use self::{context::FunctionHost, function::sentence, sub_agent::CarriedHarness};
+pub(crate) use self::{context::FunctionHost, function::sentence, policy::exclusive, sub_agent::CarriedHarness};
 #[doc(hidden)]
 pub use self::{
     dynamic::RawSchema,
-    function::{Arguments, Output, OwnedParam, ParamInfo, Params, PlainOutput},
+    function::{
+        ArgumentDefault, Arguments, IntoToolError, Output, OwnedParam, ParamDefault, ParamInfo, Params, PlainOutput,
+    },
     harness::{
         Action, CapabilityInfo, CapabilityKind, Entry, ErasedHarness, FunctionAction, FunctionInfo, HarnessKey,
-        HarnessParam, HarnessTable, Origin, SubAgentAction, SubAgentInfo,
+        HarnessParam, HarnessTable, Origin, RegisteredHarness, SubAgentAction, SubAgentInfo,
     },
+    sub_agent::MetadataValue,
 };

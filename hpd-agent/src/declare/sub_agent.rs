@@ -13,6 +13,24 @@ use crate::compaction::ForkCompaction;
 /// Values that an author gives to a child's thread; keys that the runtime owns are refused.
 pub type Metadata = Map<String, Value>;
 
+/// What can stand in `metadata(key = value)`.
+#[doc(hidden)]
+#[diagnostic::on_unimplemented(
+    message = "HPD0018: `{Self}` cannot be a value of `metadata(…)`",
+    label = "does not convert into a `serde_json::Value`",
+    note = "use a text, a number, a bool, a list of these, or `serde_json::json!(…)`"
+)]
+pub trait MetadataValue {
+    fn into_value(self) -> Value;
+}
+
+#[diagnostic::do_not_recommend]
+impl<T: Into<Value>> MetadataValue for T {
+    fn into_value(self) -> Value {
+        self.into()
+    }
+}
+
 /// Where a child's definition comes from.
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]

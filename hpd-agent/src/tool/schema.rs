@@ -5,7 +5,7 @@ use serde_json::Value;
 
 use crate::{
     chat::Schema,
-    declare::{AgentInvocationModePolicy, ParamInfo, Params, SubAgentContextPolicy},
+    declare::{AgentInvocationModePolicy, ParamDefault, ParamInfo, Params, SubAgentContextPolicy},
 };
 
 macro_rules! subagent_text {
@@ -78,9 +78,11 @@ fn schema_of<'a>(params: impl IntoIterator<Item = ParamInfo<'a>>) -> Schema {
     let mut properties = Members::default();
     let mut required = Vec::new();
     for param in params.into_iter().filter(|param| param.in_schema) {
-        let schema = described((param.schema)(&mut generator).to_value(), param.doc);
+        let default = param.default.map(ParamDefault::value);
+        let is_required = default.is_none() && !(param.optional)();
+        let schema = described((param.schema)(&mut generator).to_value(), param.doc, default);
         properties.push(param.name, &schema);
-        if !(param.optional)() {
+        if is_required {
             required.push(param.name);
         }
     }
@@ -98,15 +100,23 @@ fn schema_of<'a>(params: impl IntoIterator<Item = ParamInfo<'a>>) -> Schema {
     Schema::from_text(object.close())
 }
 
-/// The schema with the parameter's doc comment as its description.
-fn described(schema: Value, doc: Option<&str>) -> Value {
-    let Some(doc) = doc else { return schema };
+/// The schema with the parameter's doc comment as its description, and its default.
+fn described(schema: Value, doc: Option<&str>, default: Option<Value>) -> Value {
+    let default = default.filter(|default| !default.is_null());
+    if doc.is_none() && default.is_none() {
+        return schema;
+    }
     let mut members = match schema {
         Value::Object(members) => members,
         // `true`: any value.
         _ => serde_json::Map::new(),
     };
-    members.insert("description".to_owned(), doc.into());
+    if let Some(doc) = doc {
+        members.insert("description".to_owned(), doc.into());
+    }
+    if let Some(default) = default {
+        members.insert("default".to_owned(), default);
+    }
     Value::Object(members)
 }
 

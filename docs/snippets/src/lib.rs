@@ -23,6 +23,7 @@ pages! {
     context: "docs/src/context.md",
     conversations: "docs/src/conversations.md",
     declaring: "docs/src/declaring.md",
+    dynamic: "docs/src/dynamic.md",
     events: "docs/src/events.md",
     getting_started: "docs/src/getting-started.md",
     introduction: "docs/src/introduction.md",

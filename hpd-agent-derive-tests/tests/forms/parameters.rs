@@ -77,7 +77,7 @@ async fn a_parameter_that_is_left_out_or_null_has_its_default() {
 
 #[test]
 fn a_default_is_told_to_the_model() {
-    let schema = function_schema(function(&Tools, "search").params);
+    let schema = function_schema(&function(&Tools, "search").params);
     let schema = schema.value();
     assert_eq!(schema["required"], json!(["query"]));
     let properties = &schema["properties"];
@@ -94,7 +94,7 @@ fn a_default_is_told_to_the_model() {
 #[tokio::test]
 async fn a_parameter_that_is_not_there_is_nowhere() {
     assert_eq!(text(&Tools, "conditional", r#"{"a":1,"b":2}"#).await, "3");
-    let schema = function_schema(function(&Tools, "conditional").params);
+    let schema = function_schema(&function(&Tools, "conditional").params);
     assert_eq!(schema.value()["properties"].as_object().map(serde_json::Map::len), Some(2));
     assert!(define(&Tools, "sub_agent").await.is_ok());
 }

@@ -64,8 +64,9 @@ impl<'c> DynamicArguments<'c> {
         match self.0 {
             Source::Declared { arguments, params } => {
                 let mut members = arguments.to_object();
-                for (name, default) in params.iter().filter_map(|param| Some((param.name, param.default?))) {
-                    members.entry(name).or_insert_with(|| default.value());
+                let defaults = params.iter().filter_map(|param| Some((param.name, param.default?.value())));
+                for (name, default) in defaults.filter(|(_, default)| !default.is_null()) {
+                    members.entry(name).or_insert(default);
                 }
                 Value::Object(members)
             }

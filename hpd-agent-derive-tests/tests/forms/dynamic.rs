@@ -70,7 +70,7 @@ impl NoteTools {
 #[derive(Default)]
 struct CitationTools;
 
-#[tool_harness]
+#[tool_harness(name = "same-citations")]
 impl CitationTools {
     /// Cites a note.
     #[ai_function(requires_permission)]
@@ -366,7 +366,7 @@ async fn the_definition_of_a_whole_tree() {
         tree,
         [
             concat!(
-                r#"{"agentId":"parent","config":{"name":"Parent"},"toolHarnesses":["CitationTools"],"tools":["#,
+                r#"{"agentId":"parent","config":{"name":"Parent"},"toolHarnesses":["same-citations"],"tools":["#,
                 r#"{"description":"Cites a note.","exclusive":false,"name":"cite","requiresPermission":true,"#,
                 r#""schema":{"type":"object","properties":{},"additionalProperties":false}},"#,
                 r#"{"description":"Checks citations.","name":"checker","schema":{"type":"object","properties":{"input":"#,

@@ -59,18 +59,21 @@ impl<'c> DynamicArguments<'c> {
 
     /// All arguments as one JSON object. Those that were left out, or given as `null`, are in it only if they have a
     /// default.
-    #[must_use]
-    pub fn into_value(self) -> Value {
+    ///
+    /// # Errors
+    ///
+    /// [`ToolError`], in words for the model, if one of them is nested too deep to be a value.
+    pub fn into_value(self) -> Result<Value, ToolError> {
         match self.0 {
             Source::Declared { arguments, params } => {
-                let mut members = arguments.to_object();
+                let mut members = arguments.to_object()?;
                 let defaults = params.iter().filter_map(|param| Some((param.name, param.default?.value())));
                 for (name, default) in defaults.filter(|(_, default)| !default.is_null()) {
                     members.entry(name).or_insert(default);
                 }
-                Value::Object(members)
+                Ok(Value::Object(members))
             }
-            Source::Schema(members) => Value::Object(members),
+            Source::Schema(members) => Ok(Value::Object(members)),
         }
     }
 }

@@ -5,7 +5,7 @@ mod dynamic;
 pub mod registry;
 pub mod schema;
 
-pub(crate) use self::dynamic::Found;
+pub(crate) use self::dynamic::{Found, check_name};
 pub use self::{
     dynamic::DynamicRegistry,
     registry::{Registration, RegistryError},

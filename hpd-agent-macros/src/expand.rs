@@ -1,6 +1,7 @@
 //! What a harness becomes: the user's block, an implementation of `ToolHarness` with a static table, and an entry of
 //! the generated registry. All paths begin at one alias, `__hpd`.
 
+mod delegation;
 mod function;
 mod sub_agent;
 
@@ -50,40 +51,30 @@ pub(crate) fn outside(attribute: &'static str, item: TokenStream) -> TokenStream
 fn implementation(harness: &Harness, krate: &TokenStream) -> TokenStream {
     let Harness { cfgs, generics, ty, name, capabilities } = harness;
     let scope = Scope { harness };
-    let mut constants = TokenStream::new();
-    let name = scope.checked_text("HARNESS_NAME", &[], "harness_name", name, &mut constants);
-    let entries: Vec<_> = capabilities.iter().map(|capability| scope.entry(capability, &mut constants)).collect();
+    let mut parts = Parts::default();
+    let name = scope.checked_text("HARNESS_NAME", &[], "harness_name", name, &mut parts);
+    let entries: Vec<_> = capabilities.iter().map(|capability| scope.entry(capability, &mut parts)).collect();
     let has_functions = capabilities.iter().any(|capability| matches!(capability.kind, Kind::Function(_)));
     let plain_output = has_functions.then(|| {
         quote!(
             use __hpd::PlainOutput as _;
         )
     });
-    let (impl_generics, _, where_clause) = generics.split_for_impl();
+    let (impl_generics, _, _) = generics.split_for_impl();
+    let where_clause = scope.where_clause();
     let is_generic = !generics.params.is_empty();
-    // A type with parameters is a harness where it meets what the trait demands.
-    let bounds = is_generic.then(|| quote!(Self: ::core::marker::Send + ::core::marker::Sync + 'static,));
-    let where_clause = match (where_clause, bounds) {
-        (clause, None) => clause.to_token_stream(),
-        (None, Some(bounds)) => quote!(where #bounds),
-        (Some(clause), Some(bounds)) => {
-            let predicates = clause.predicates.iter();
-            quote!(where #(#predicates,)* #bounds)
-        }
-    };
     let span = ty.span();
     let location = quote_spanned!(span=> __hpd::Location::caller());
     let registration = (!is_generic).then(|| {
         quote! {
             __hpd::inventory::submit!(__hpd::Registration::new(
-                #name,
-                ::core::module_path!(),
-                ::core::env!("CARGO_PKG_NAME"),
-                #location,
+                <#ty as __hpd::ToolHarness>::IDENTITY,
                 __hpd::HarnessRef::of::<#ty>(),
             ));
         }
     });
+    let (reach, delegates) = scope.reach(&parts);
+    let Parts { constants, checks, .. } = parts;
     quote! {
         #(#cfgs)*
         #[allow(
@@ -99,19 +90,22 @@ fn implementation(harness: &Harness, krate: &TokenStream) -> TokenStream {
             #plain_output
             #constants
             #registration
+            #delegates
             #[automatically_derived]
             impl #impl_generics __hpd::ToolHarness for #ty #where_clause {
-                const HARNESS: __hpd::HarnessTable<Self> = __hpd::HarnessTable {
-                    name: #name,
-                    module: ::core::module_path!(),
-                    package: ::core::env!("CARGO_PKG_NAME"),
-                    location: #location,
-                    entries: &[#(#entries),*],
-                };
+                const IDENTITY: &'static __hpd::HarnessIdentity = &__hpd::HarnessIdentity::new(
+                    #name,
+                    ::core::module_path!(),
+                    ::core::env!("CARGO_PKG_NAME"),
+                    #location,
+                    #is_generic,
+                );
+                const ENTRIES: &'static [__hpd::Entry<Self>] = { #checks &[#(#entries),*] };
                 const DEFAULT: __hpd::Option<fn() -> Self> = {
                     use __hpd::NoDefault as _;
                     __hpd::Construct::<Self>::DEFAULT
                 };
+                type Reach<__Fuel: __hpd::Fuel> = #reach;
             }
         };
     }
@@ -120,6 +114,17 @@ fn implementation(harness: &Harness, krate: &TokenStream) -> TokenStream {
 /// What the parts of an expansion share.
 struct Scope<'a> {
     harness: &'a Harness,
+}
+
+/// What the entries need beside the table.
+#[derive(Default)]
+struct Parts {
+    /// Constants of their own, so that an error in one hides no other.
+    constants: TokenStream,
+    /// What is checked where the table is evaluated, because it depends on the parameters of the block.
+    checks: TokenStream,
+    /// The steps of the constant that says which harnesses are reached.
+    reach: TokenStream,
 }
 
 /// What kind of constant it is.
@@ -147,30 +152,41 @@ impl Names {
 }
 
 impl Scope<'_> {
-    /// One element of the table. What has to be evaluated by itself goes to `constants`. The call has the span of the
+    /// The conditions of an implementation. A type with parameters is a harness where it meets what the trait demands.
+    fn where_clause(&self) -> TokenStream {
+        let generics = &self.harness.generics;
+        let clause = generics.where_clause.as_ref();
+        if generics.params.is_empty() {
+            return clause.to_token_stream();
+        }
+        let predicates = clause.into_iter().flat_map(|clause| &clause.predicates);
+        quote!(where #(#predicates,)* Self: ::core::marker::Send + ::core::marker::Sync + 'static,)
+    }
+
+    /// One element of the table. What has to stand elsewhere goes to `parts`. The call has the span of the
     /// method's name: where it is called from is the place of the entry.
-    fn entry(&self, capability: &Capability, constants: &mut TokenStream) -> TokenStream {
+    fn entry(&self, capability: &Capability, parts: &mut Parts) -> TokenStream {
         let Capability { cfgs, .. } = capability;
         let mut setters = TokenStream::new();
         for (setter, check, value) in
             [("name", "tool_name", &capability.name), ("description", "description", &capability.description)]
         {
             if let Some(value) = value {
-                let text = self.text(capability, check, value, constants);
+                let text = self.text(capability, check, value, parts);
                 set(&mut setters, setter, &text);
             }
         }
         let entry = match &capability.kind {
             Kind::Function(function) => self.function(capability, function, &mut setters),
-            Kind::SubAgent(sub_agent) => self.sub_agent(capability, sub_agent, &mut setters, constants),
+            Kind::SubAgent(sub_agent) => self.sub_agent(capability, sub_agent, &mut setters, parts),
         };
         quote!(#(#cfgs)* #entry #setters)
     }
 
     /// A text of a method: a literal as it is, a constant through its check.
-    fn text(&self, capability: &Capability, check: &str, value: &Value, constants: &mut TokenStream) -> TokenStream {
+    fn text(&self, capability: &Capability, check: &str, value: &Value, parts: &mut Parts) -> TokenStream {
         let name = format!("{}_{}", check.to_uppercase(), capability.index);
-        self.checked_text(&name, &capability.cfgs, check, value, constants)
+        self.checked_text(&name, &capability.cfgs, check, value, parts)
     }
 
     fn checked_text(
@@ -179,14 +195,14 @@ impl Scope<'_> {
         cfgs: &[Attribute],
         check: &str,
         value: &Value,
-        constants: &mut TokenStream,
+        parts: &mut Parts,
     ) -> TokenStream {
         match value {
             Value::Literal(text) => text.to_token_stream(),
             Value::Constant(expr) => {
                 let ty = quote!(&'static ::core::primitive::str);
                 let sort = Sort { ty, check: Some(check), has_variants: false };
-                self.constant(name, cfgs, &sort, expr, constants)
+                self.constant(name, cfgs, &sort, expr, parts)
             }
         }
     }
@@ -194,14 +210,7 @@ impl Scope<'_> {
     /// An expression that the compiler evaluates: as a `const` item of its own, so that an error in it is reported at
     /// its place and hides no other one. Where it depends on the parameters of the block it stands in its place, and
     /// is evaluated once they are known.
-    fn constant(
-        &self,
-        name: &str,
-        cfgs: &[Attribute],
-        sort: &Sort<'_>,
-        expr: &Expr,
-        constants: &mut TokenStream,
-    ) -> TokenStream {
+    fn constant(&self, name: &str, cfgs: &[Attribute], sort: &Sort<'_>, expr: &Expr, parts: &mut Parts) -> TokenStream {
         let Sort { ty, check, has_variants } = sort;
         let span = tokens::anchor(expr);
         let check = |value: &Ident| {
@@ -221,11 +230,11 @@ impl Scope<'_> {
         }
         let constant = format_ident!("__{name}");
         let value = value(if independent { expr } else { tokens::without_self(expr, this) });
-        constants.extend(quote!(#(#cfgs)* const #constant: #ty = #value;));
+        parts.constants.extend(quote!(#(#cfgs)* const #constant: #ty = #value;));
         // A constant of its own: the value is not wrong where it is used, only where it is checked.
         if let Some(check) = check(&constant) {
             let name = format_ident!("__CHECK_{name}");
-            constants.extend(quote!(#(#cfgs)* const #name: () = #check;));
+            parts.constants.extend(quote!(#(#cfgs)* const #name: () = #check;));
         }
         constant.to_token_stream()
     }

@@ -79,16 +79,18 @@ pub(crate) enum Policy {
     Context,
     InvocationMode,
     Availability,
+    Recursion,
     Lifecycle,
     ForkCompaction,
     BackgroundNotification,
 }
 
 impl Policy {
-    pub(crate) const ALL: [Self; 6] = [
+    pub(crate) const ALL: [Self; 7] = [
         Self::Context,
         Self::InvocationMode,
         Self::Availability,
+        Self::Recursion,
         Self::Lifecycle,
         Self::ForkCompaction,
         Self::BackgroundNotification,
@@ -100,6 +102,7 @@ impl Policy {
             Self::Context => "context",
             Self::InvocationMode => "invocation_mode",
             Self::Availability => "availability",
+            Self::Recursion => "recursion",
             Self::Lifecycle => "lifecycle",
             Self::ForkCompaction => "fork_compaction",
             Self::BackgroundNotification => "background_notification",
@@ -112,6 +115,7 @@ impl Policy {
             Self::Context => "SubAgentContextPolicy",
             Self::InvocationMode => "AgentInvocationModePolicy",
             Self::Availability => "SubAgentAvailability",
+            Self::Recursion => "Recursion",
             Self::Lifecycle => "SubAgentLifecycle",
             Self::ForkCompaction => "ForkCompaction",
             Self::BackgroundNotification => "BackgroundNotification",
@@ -124,6 +128,7 @@ impl Policy {
             Self::Context => "for example `context = ModelChoice`",
             Self::InvocationMode => "for example `invocation_mode = ModelChoice`",
             Self::Availability => "for example `availability = SubAgentAvailability::through_depth(2)`",
+            Self::Recursion => "for example `recursion = Recursion::Allowed`",
             Self::Lifecycle => "for example `lifecycle = Continuable`",
             Self::ForkCompaction => "for example `fork_compaction = Disable`",
             Self::BackgroundNotification => "for example `background_notification = BackgroundNotification::None`",

@@ -3,9 +3,9 @@
 use proc_macro2::{Ident, Span, TokenStream};
 use quote::{ToTokens, quote, quote_spanned};
 
-use super::{Names, Scope, Sort, set};
+use super::{Names, Parts, Scope, Sort, delegation::Delegation, set};
 use crate::{
-    model::{Capability, Param, SubAgent},
+    model::{Capability, Param, Policy, SubAgent},
     tokens,
 };
 
@@ -15,18 +15,31 @@ impl Scope<'_> {
         capability: &Capability,
         sub_agent: &SubAgent,
         setters: &mut TokenStream,
-        constants: &mut TokenStream,
+        parts: &mut Parts,
     ) -> TokenStream {
-        let id = sub_agent.agent_id.as_ref().map(|id| self.text(capability, "agent_id", id, constants));
+        let id = sub_agent.agent_id.as_ref().map(|id| self.text(capability, "agent_id", id, parts));
         if let Some(id) = &id {
             set(setters, "agent_id", id);
         }
+        let (mut availability, mut recursion) = (None, None);
         for (policy, expr) in &sub_agent.policies {
             let ty = Ident::new(policy.type_name(), Span::call_site());
             let sort = Sort { ty: quote!(__hpd::#ty), check: policy.check(), has_variants: policy.has_variants() };
             let name = format!("{}_{}", policy.key().to_uppercase(), capability.index);
-            let value = self.constant(&name, &capability.cfgs, &sort, expr, constants);
+            let value = self.constant(&name, &capability.cfgs, &sort, expr, parts);
             set(setters, policy.key(), &value);
+            match policy {
+                Policy::Availability => availability = Some((value, tokens::anchor(expr))),
+                Policy::Recursion => recursion = Some(value),
+                _ => {}
+            }
+        }
+        // Without the argument it is bounded, and nothing has to be said.
+        if let Some((availability, span)) = availability
+            && !sub_agent.tool_harnesses.is_empty()
+        {
+            let delegation = Delegation { availability, recursion, children: &sub_agent.tool_harnesses, span };
+            self.delegation(capability, &delegation, parts);
         }
         if !sub_agent.tool_harnesses.is_empty() {
             let harnesses = sub_agent.tool_harnesses.iter().map(|ty| {

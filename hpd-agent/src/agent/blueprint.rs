@@ -4,7 +4,9 @@ use std::sync::{Arc, OnceLock};
 
 use crate::{
     chat::{ChatClient, ChatOptions, ToolSet, ToolSpec},
-    declare::{AgentConfig, AgentInvocationModePolicy, ErasedHarness, SubAgentAvailability, SubAgentContextPolicy},
+    declare::{
+        AgentConfig, AgentInvocationModePolicy, ErasedHarness, Recursion, SubAgentAvailability, SubAgentContextPolicy,
+    },
     event::{CallType, ExecutionSettings},
     id::{AgentId, ToolName},
     permission::SubAgentView,
@@ -68,6 +70,7 @@ pub(crate) struct SubAgentTool {
     pub(crate) context: SubAgentContextPolicy,
     pub(crate) mode: AgentInvocationModePolicy,
     pub(crate) availability: SubAgentAvailability,
+    pub(crate) recursion: Recursion,
     /// The child's blueprint.
     pub(crate) child: usize,
 }

@@ -233,6 +233,7 @@ impl Freezer {
             self.agree(at, "invocation_mode", declared.invocation_mode, policies.invocation_mode).unwrap_or_default();
         let availability =
             self.agree(at, "availability", declared.availability, policies.availability).unwrap_or_default();
+        let recursion = self.agree(at, "recursion", declared.recursion, policies.recursion).unwrap_or_default();
         let lifecycle = self.agree(at, "lifecycle", declared.lifecycle, policies.lifecycle).unwrap_or_default();
         let compaction = policies.fork_compaction.map(|compaction| *compaction);
         let compaction = self.agree(at, "fork_compaction", declared.fork_compaction.clone(), compaction);
@@ -276,6 +277,7 @@ impl Freezer {
             context,
             mode,
             availability,
+            recursion,
             child,
         });
         Some(Tool { spec: ToolSpec::new(tool_name, description?, shared_schema(mode, context)), kind })

@@ -2,6 +2,7 @@
 
 mod config;
 mod context;
+mod delegation;
 mod function;
 mod harness;
 mod policy;
@@ -17,18 +18,26 @@ pub use self::{
     function::{IntoToolOutput, ToolError, ToolParam},
     harness::{HarnessContext, HarnessRef, IntoIdentifiedSubAgent, IntoSubAgent, ToolHarness},
     policy::{
-        AgentInvocationModePolicy, BackgroundNotification, SubAgentAvailability, SubAgentContextPolicy,
+        AgentInvocationModePolicy, BackgroundNotification, Recursion, SubAgentAvailability, SubAgentContextPolicy,
         SubAgentLifecycle,
     },
     run_config::{AgentRunConfig, AgentRunConfigPatch, RunConfigGroup, SubAgentRunConfig},
     sub_agent::{Metadata, SubAgent, SubAgentSource},
 };
-pub(crate) use self::{context::FunctionHost, function::sentence};
+pub(crate) use self::{
+    context::FunctionHost,
+    delegation::{ARROW, REMEDY, WITHOUT_LIMIT, cycle},
+    function::sentence,
+};
 #[doc(hidden)]
 pub use self::{
+    delegation::{
+        Beyond, Child, Delegates, Fuel, HarnessIdentity, Hop, Look, NoHarness, Nowhere, Reach, Reaches, Through, Trace,
+        Way,
+    },
     function::{Arguments, Output, ParamInfo, PlainOutput},
     harness::{
         Action, CapabilityInfo, CapabilityKind, Entry, ErasedHarness, FunctionAction, FunctionInfo, HarnessParam,
-        HarnessTable, SubAgentAction, SubAgentInfo,
+        SubAgentAction, SubAgentInfo,
     },
 };

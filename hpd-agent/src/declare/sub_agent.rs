@@ -5,7 +5,7 @@ use std::sync::Arc;
 use serde_json::{Map, Value};
 
 use super::{
-    AgentConfig, AgentInvocationModePolicy, BackgroundNotification, HarnessRef, SubAgentAvailability,
+    AgentConfig, AgentInvocationModePolicy, BackgroundNotification, HarnessRef, Recursion, SubAgentAvailability,
     SubAgentContextPolicy, SubAgentLifecycle, SubAgentRunConfig, ToolHarness,
 };
 use crate::compaction::ForkCompaction;
@@ -68,6 +68,7 @@ pub(crate) struct SubAgentPolicies {
     pub(crate) context: Option<SubAgentContextPolicy>,
     pub(crate) invocation_mode: Option<AgentInvocationModePolicy>,
     pub(crate) availability: Option<SubAgentAvailability>,
+    pub(crate) recursion: Option<Recursion>,
     pub(crate) lifecycle: Option<SubAgentLifecycle>,
     pub(crate) fork_compaction: Option<Box<ForkCompaction>>,
     pub(crate) background_notification: Option<Box<BackgroundNotification>>,
@@ -143,6 +144,13 @@ impl SubAgent {
     #[must_use]
     pub fn with_availability(mut self, availability: SubAgentAvailability) -> Self {
         self.policies.availability = Some(availability);
+        self
+    }
+
+    /// Whether the subagent may be part of a cycle of delegations without a bound. Default: it may not.
+    #[must_use]
+    pub fn with_recursion(mut self, recursion: Recursion) -> Self {
+        self.policies.recursion = Some(recursion);
         self
     }
 

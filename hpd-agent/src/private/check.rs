@@ -2,17 +2,23 @@
 //! error at the value, because every token of the call has its span.
 #![expect(clippy::panic, reason = "a panic in a constant is how it refuses to compile")]
 
-use crate::{declare::SubAgentAvailability, id::rules};
+use crate::{
+    declare::{
+        self, ARROW, Delegates, HarnessIdentity, Look, REMEDY, SubAgentAvailability, ToolHarness, Trace, WITHOUT_LIMIT,
+        Way,
+    },
+    id::rules,
+};
 
 /// Text assembled in a constant, cut where the room ends.
 struct Text {
-    bytes: [u8; 512],
+    bytes: [u8; 2048],
     len: usize,
 }
 
 impl Text {
     const fn new() -> Self {
-        Self { bytes: [0; 512], len: 0 }
+        Self { bytes: [0; 2048], len: 0 }
     }
 
     const fn with(mut self, text: &str) -> Self {
@@ -30,9 +36,14 @@ impl Text {
     }
 
     const fn as_str(&self) -> &str {
-        match std::str::from_utf8(self.bytes.split_at(self.len).0) {
+        let bytes = self.bytes.split_at(self.len).0;
+        match std::str::from_utf8(bytes) {
             Ok(text) => text,
-            Err(_) => "the value is not valid",
+            // The room ended within a character.
+            Err(error) => match std::str::from_utf8(bytes.split_at(error.valid_up_to()).0) {
+                Ok(text) => text,
+                Err(_) => "the value is not valid",
+            },
         }
     }
 }
@@ -77,5 +88,38 @@ pub const fn description(description: &&'static str) {
 pub const fn availability(availability: &SubAgentAvailability) {
     if !availability.is_callable() {
         panic!("`through_depth(0)` makes a tool that nobody can call: the smallest depth is 1, the root's children");
+    }
+}
+
+/// A subagent that may have no bound.
+#[track_caller]
+pub const fn delegation<H, B>(method: &'static str)
+where
+    H: ToolHarness + Delegates<B, Look> + Delegates<B, Trace>,
+{
+    if let Some(cycle) = declare::cycle::<H, B>(method) {
+        let mut text = Text::new().with(WITHOUT_LIMIT);
+        let mut hops = cycle.hops();
+        while let [Some(hop), rest @ ..] = hops {
+            text = text.harness(hop.by, &cycle).with(".").with(hop.method).with(ARROW);
+            hops = rest;
+        }
+        text = text.harness(H::IDENTITY, &cycle).with(REMEDY);
+        panic!("{}", text.as_str());
+    }
+}
+
+impl Text {
+    /// A harness of a cycle, with its module if there is another one of this name.
+    const fn harness(mut self, harness: &HarnessIdentity, cycle: &Way) -> Self {
+        let mut hops = cycle.hops();
+        while let [Some(hop), rest @ ..] = hops {
+            if hop.by.is_namesake(harness) {
+                self = self.with(harness.module).with("::");
+                break;
+            }
+            hops = rest;
+        }
+        self.with(harness.name)
     }
 }

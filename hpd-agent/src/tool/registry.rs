@@ -27,15 +27,12 @@
 
 use std::{panic::Location, sync::OnceLock};
 
-use crate::declare::HarnessRef;
+use crate::declare::{HarnessIdentity, HarnessRef};
 
 /// One harness of the generated registry.
 #[derive(Debug)]
 pub struct Registration {
-    name: &'static str,
-    module: &'static str,
-    package: &'static str,
-    location: &'static Location<'static>,
+    identity: &'static HarnessIdentity,
     harness: HarnessRef,
 }
 
@@ -44,38 +41,32 @@ inventory::collect!(Registration);
 impl Registration {
     #[doc(hidden)]
     #[must_use]
-    pub const fn new(
-        name: &'static str,
-        module: &'static str,
-        package: &'static str,
-        location: &'static Location<'static>,
-        harness: HarnessRef,
-    ) -> Self {
-        Self { name, module, package, location, harness }
+    pub const fn new(identity: &'static HarnessIdentity, harness: HarnessRef) -> Self {
+        Self { identity, harness }
     }
 
     /// The declared name: that of the type, or what `#[tool_harness(name = "…")]` says.
     #[must_use]
     pub const fn name(&self) -> &'static str {
-        self.name
+        self.identity.name
     }
 
     /// The path of the module that declares it.
     #[must_use]
     pub const fn module(&self) -> &'static str {
-        self.module
+        self.identity.module
     }
 
     /// The package that declares it.
     #[must_use]
     pub const fn package(&self) -> &'static str {
-        self.package
+        self.identity.package
     }
 
     /// Where it is declared.
     #[must_use]
     pub const fn location(&self) -> &'static Location<'static> {
-        self.location
+        self.identity.location
     }
 
     /// The harness type.
@@ -140,7 +131,7 @@ pub fn harness(name: &str) -> Result<&'static Registration, RegistryError> {
 /// [`RegistryError::Duplicate`] names the first two that share a name.
 pub fn harnesses() -> Result<&'static [&'static Registration], RegistryError> {
     let all = index();
-    match all.iter().zip(all.iter().skip(1)).find(|(one, other)| one.name == other.name) {
+    match all.iter().zip(all.iter().skip(1)).find(|(one, other)| one.name() == other.name()) {
         Some((one, other)) => Err(duplicate(one, other)),
         None => Ok(all),
     }
@@ -153,13 +144,13 @@ fn index() -> &'static [&'static Registration] {
 
 /// In an order that the linker has no say in.
 fn sorted(mut all: Vec<&Registration>) -> Box<[&Registration]> {
-    all.sort_unstable_by_key(|one| (one.name, one.package, one.location.file(), one.location.line()));
+    all.sort_unstable_by_key(|one| (one.name(), one.package(), one.location().file(), one.location().line()));
     all.into_boxed_slice()
 }
 
 fn find<'r>(sorted: &[&'r Registration], name: &str) -> Result<&'r Registration, RegistryError> {
-    let from = sorted.partition_point(|one| one.name < name);
-    let mut same = sorted.get(from..).unwrap_or_default().iter().take_while(|one| one.name == name);
+    let from = sorted.partition_point(|one| one.name() < name);
+    let mut same = sorted.get(from..).unwrap_or_default().iter().take_while(|one| one.name() == name);
     match (same.next(), same.next()) {
         (Some(one), None) => Ok(one),
         (Some(one), Some(other)) => Err(duplicate(one, other)),
@@ -168,7 +159,7 @@ fn find<'r>(sorted: &[&'r Registration], name: &str) -> Result<&'r Registration,
 }
 
 fn duplicate(one: &Registration, other: &Registration) -> RegistryError {
-    RegistryError::Duplicate { name: one.name, first: one.location, second: other.location }
+    RegistryError::Duplicate { name: one.name(), first: one.location(), second: other.location() }
 }
 
 #[cfg(test)]
@@ -187,7 +178,8 @@ mod tests {
     }
 
     fn registration(name: &'static str) -> Registration {
-        Registration::new(name, "module", "package", Location::caller(), HarnessRef::of::<Tools>())
+        let identity = HarnessIdentity::new(name, "module", "package", Location::caller(), false);
+        Registration::new(Box::leak(Box::new(identity)), HarnessRef::of::<Tools>())
     }
 
     #[test]

@@ -1,12 +1,15 @@
 //! The macros of `hpd-agent`. Use them through that crate, which documents them.
 
 mod args;
+mod attribute;
 mod expand;
 mod fallback;
 mod model;
+mod names;
 mod parse;
 mod problem;
 mod resolve;
+mod signature;
 #[cfg(test)]
 mod snapshots;
 mod tokens;

@@ -1,16 +1,16 @@
 //! What the compiler has to know of a harness to see cycles of delegations.
 
 use proc_macro2::{Ident, Span, TokenStream};
-use quote::{format_ident, quote, quote_spanned};
+use quote::{ToTokens, format_ident, quote, quote_spanned};
 use syn::{Type, parse_quote};
 
-use super::{Parts, Scope};
+use super::{Constant, Parts, Scope};
 use crate::model::{Capability, Harness};
 
 /// A subagent that may have no bound and whose child has tools.
 pub(super) struct Delegation<'a> {
-    pub(super) availability: TokenStream,
-    pub(super) recursion: Option<TokenStream>,
+    pub(super) availability: &'a Constant,
+    pub(super) recursion: Option<&'a Constant>,
     pub(super) children: &'a [Type],
     /// Where a cycle is reported.
     pub(super) span: Span,
@@ -27,7 +27,7 @@ impl Scope<'_> {
     pub(super) fn delegation(&self, capability: &Capability, delegation: &Delegation<'_>, parts: &mut Parts) {
         let Capability { index, cfgs, method_name, .. } = capability;
         let Delegation { availability, recursion, children, span } = delegation;
-        let recursion = recursion.clone().unwrap_or_else(|| quote!(__hpd::Recursion::Guarded));
+        let recursion = recursion.map_or_else(|| quote!(__hpd::Recursion::Guarded), ToTokens::to_token_stream);
         let reach = reach();
         parts.reach.extend(quote! {
             #(#cfgs)*

@@ -94,9 +94,9 @@ impl HarnessIdentity {
         false
     }
 
-    /// Whether the name alone would be taken for the other harness.
+    /// Whether the name alone would be taken for that of the other harness.
     pub(crate) const fn is_namesake(&self, other: &Self) -> bool {
-        same(self.name, other.name) && !self.is(other)
+        same(self.name, other.name) && !same(self.module, other.module)
     }
 }
 

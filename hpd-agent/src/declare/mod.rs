@@ -3,6 +3,7 @@
 mod config;
 mod context;
 mod delegation;
+mod dynamic;
 mod function;
 mod harness;
 mod policy;
@@ -15,8 +16,9 @@ pub use self::{
         PromptSection,
     },
     context::{Cancellation, EmitError, FunctionContext},
+    dynamic::{DynamicArguments, DynamicFunction, DynamicHarness},
     function::{IntoToolOutput, ToolError, ToolParam},
-    harness::{HarnessContext, HarnessRef, IntoIdentifiedSubAgent, IntoSubAgent, ToolHarness},
+    harness::{DefaultHarness, HarnessContext, HarnessRef, IntoIdentifiedSubAgent, IntoSubAgent, ToolHarness},
     policy::{
         AgentInvocationModePolicy, BackgroundNotification, Recursion, SubAgentAvailability, SubAgentContextPolicy,
         SubAgentLifecycle,
@@ -28,6 +30,8 @@ pub(crate) use self::{
     context::FunctionHost,
     delegation::{ARROW, REMEDY, WITHOUT_LIMIT, cycle},
     function::sentence,
+    policy::exclusive,
+    sub_agent::CarriedHarness,
 };
 #[doc(hidden)]
 pub use self::{
@@ -35,9 +39,11 @@ pub use self::{
         Beyond, Child, Delegates, Fuel, HarnessIdentity, Hop, Look, NoHarness, Nowhere, Reach, Reaches, Through, Trace,
         Way,
     },
-    function::{Arguments, Output, ParamInfo, PlainOutput},
+    dynamic::RawSchema,
+    function::{ArgumentDefault, Arguments, IntoToolError, Output, OwnedParam, ParamInfo, Params, PlainOutput},
     harness::{
-        Action, CapabilityInfo, CapabilityKind, Entry, ErasedHarness, FunctionAction, FunctionInfo, HarnessParam,
-        SubAgentAction, SubAgentInfo,
+        Action, CapabilityInfo, CapabilityKind, Entry, ErasedHarness, FunctionAction, FunctionInfo, HarnessKey,
+        HarnessParam, Origin, RegisteredHarness, SubAgentAction, SubAgentInfo,
     },
+    sub_agent::MetadataValue,
 };

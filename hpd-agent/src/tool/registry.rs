@@ -27,12 +27,15 @@
 
 use std::{panic::Location, sync::OnceLock};
 
-use crate::declare::{HarnessIdentity, HarnessRef};
+use crate::{declare::HarnessRef, error::nearest};
 
 /// One harness of the generated registry.
 #[derive(Debug)]
 pub struct Registration {
-    identity: &'static HarnessIdentity,
+    name: &'static str,
+    module: &'static str,
+    package: &'static str,
+    location: &'static Location<'static>,
     harness: HarnessRef,
 }
 
@@ -41,32 +44,38 @@ inventory::collect!(Registration);
 impl Registration {
     #[doc(hidden)]
     #[must_use]
-    pub const fn new(identity: &'static HarnessIdentity, harness: HarnessRef) -> Self {
-        Self { identity, harness }
+    pub const fn new(
+        name: &'static str,
+        module: &'static str,
+        package: &'static str,
+        location: &'static Location<'static>,
+        harness: HarnessRef,
+    ) -> Self {
+        Self { name, module, package, location, harness }
     }
 
     /// The declared name: that of the type, or what `#[tool_harness(name = "…")]` says.
     #[must_use]
     pub const fn name(&self) -> &'static str {
-        self.identity.name
+        self.name
     }
 
     /// The path of the module that declares it.
     #[must_use]
     pub const fn module(&self) -> &'static str {
-        self.identity.module
+        self.module
     }
 
     /// The package that declares it.
     #[must_use]
     pub const fn package(&self) -> &'static str {
-        self.identity.package
+        self.package
     }
 
     /// Where it is declared.
     #[must_use]
     pub const fn location(&self) -> &'static Location<'static> {
-        self.identity.location
+        self.location
     }
 
     /// The harness type.
@@ -82,35 +91,63 @@ impl Registration {
 pub enum RegistryError {
     /// No harness of this name was linked into the program.
     #[error(
-        "no tool harness is registered as `{name}`; if a dependency declares it, name that dependency in your code \
-         (`use the_crate as _;`), or it is not linked"
+        "no tool harness is registered as `{name}`{}; if a dependency declares it, name that dependency in your code \
+         (`use the_crate as _;`), or it is not linked; if it is made at run time, add it with `DynamicRegistry::add` \
+         before agents are built",
+        near.as_ref().map(|near| format!(", did you mean `{near}`?")).unwrap_or_default()
     )]
     Unknown {
         /// The name that was looked up.
         name: String,
+        /// The name of a harness that it was probably meant to be.
+        near: Option<String>,
     },
     /// Two harnesses have one name.
     #[error(
-        "two tool harnesses are registered as `{name}`: at {first} and at {second}; give one of them another name \
-         with `#[tool_harness(name = \"…\")]`"
+        "two tool harnesses are registered as `{name}`: at {first} and at {second}; give one of them another name, \
+         for example with `#[tool_harness(name = \"…\")]`"
     )]
     Duplicate {
         /// The name.
-        name: &'static str,
-        /// Where one of them is declared.
-        first: &'static Location<'static>,
+        name: String,
+        /// Where one of them is declared: file and line.
+        first: String,
         /// Where the other one is declared.
-        second: &'static Location<'static>,
+        second: String,
+    },
+    /// A harness made at run time has the name of one that the program was compiled with.
+    #[error(
+        "the name `{name}` of the harness made at {at} belongs to the one declared at {generated}, which is always found \
+         first; choose another name"
+    )]
+    Generated {
+        /// The name.
+        name: String,
+        /// Where the harness is declared that the program was compiled with.
+        generated: String,
+        /// Where the other one was made.
+        at: String,
+    },
+    /// A name that no harness can have.
+    #[error("`{name}`, made at {at}, is not a legal name of a harness: expected {rule}")]
+    IllegalName {
+        /// The name.
+        name: String,
+        /// Where the harness was made.
+        at: String,
+        /// The rule that the name breaks.
+        rule: &'static str,
     },
 }
 
 impl RegistryError {
-    /// The stable code of this error: `unknown_harness` or `duplicate_harness`.
+    /// The stable code of this error: `unknown_harness`, `duplicate_harness` or `illegal_harness_name`.
     #[must_use]
     pub const fn code(&self) -> &'static str {
         match self {
             Self::Unknown { .. } => "unknown_harness",
-            Self::Duplicate { .. } => "duplicate_harness",
+            Self::Duplicate { .. } | Self::Generated { .. } => "duplicate_harness",
+            Self::IllegalName { .. } => "illegal_harness_name",
         }
     }
 }
@@ -131,10 +168,15 @@ pub fn harness(name: &str) -> Result<&'static Registration, RegistryError> {
 /// [`RegistryError::Duplicate`] names the first two that share a name.
 pub fn harnesses() -> Result<&'static [&'static Registration], RegistryError> {
     let all = index();
-    match all.iter().zip(all.iter().skip(1)).find(|(one, other)| one.name() == other.name()) {
+    match all.iter().zip(all.iter().skip(1)).find(|(one, other)| one.name == other.name) {
         Some((one, other)) => Err(duplicate(one, other)),
         None => Ok(all),
     }
+}
+
+/// The names of all of them, sorted.
+pub(crate) fn names<'a>() -> impl Iterator<Item = &'a str> {
+    index().iter().map(|one| one.name)
 }
 
 fn index() -> &'static [&'static Registration] {
@@ -144,22 +186,26 @@ fn index() -> &'static [&'static Registration] {
 
 /// In an order that the linker has no say in.
 fn sorted(mut all: Vec<&Registration>) -> Box<[&Registration]> {
-    all.sort_unstable_by_key(|one| (one.name(), one.package(), one.location().file(), one.location().line()));
+    all.sort_unstable_by_key(|one| (one.name, one.package, one.location.file(), one.location.line()));
     all.into_boxed_slice()
 }
 
 fn find<'r>(sorted: &[&'r Registration], name: &str) -> Result<&'r Registration, RegistryError> {
-    let from = sorted.partition_point(|one| one.name() < name);
-    let mut same = sorted.get(from..).unwrap_or_default().iter().take_while(|one| one.name() == name);
+    let from = sorted.partition_point(|one| one.name < name);
+    let mut same = sorted.get(from..).unwrap_or_default().iter().take_while(|one| one.name == name);
     match (same.next(), same.next()) {
         (Some(one), None) => Ok(one),
         (Some(one), Some(other)) => Err(duplicate(one, other)),
-        (None, _) => Err(RegistryError::Unknown { name: name.to_owned() }),
+        (None, _) => {
+            let near = nearest(name, sorted.iter().map(|one| one.name)).map(str::to_owned);
+            Err(RegistryError::Unknown { name: name.to_owned(), near })
+        }
     }
 }
 
 fn duplicate(one: &Registration, other: &Registration) -> RegistryError {
-    RegistryError::Duplicate { name: one.name(), first: one.location(), second: other.location() }
+    let at = |one: &Registration| format!("{}:{}", one.location.file(), one.location.line());
+    RegistryError::Duplicate { name: one.name.to_owned(), first: at(one), second: at(other) }
 }
 
 #[cfg(test)]
@@ -178,8 +224,7 @@ mod tests {
     }
 
     fn registration(name: &'static str) -> Registration {
-        let identity = HarnessIdentity::new(name, "module", "package", Location::caller(), false);
-        Registration::new(Box::leak(Box::new(identity)), HarnessRef::of::<Tools>())
+        Registration::new(name, "module", "package", Location::caller(), HarnessRef::of::<Tools>())
     }
 
     #[test]

@@ -200,8 +200,8 @@ impl Names {
 }
 
 impl Scope<'_> {
-    /// The conditions of an implementation. A type with parameters is a harness where it meets what the trait demands.
-    /// For any other type the demand is reported here, once, and taken as met by all that follows.
+    /// The conditions under which the type is a harness. One with parameters is one where it meets what the trait
+    /// demands. For any other the demand is reported here, once, and taken as met by all that follows.
     fn where_clause(&self) -> TokenStream {
         let Harness { generics, ty, .. } = self.harness;
         let this = if generics.params.is_empty() { ty.to_token_stream() } else { quote!(Self) };

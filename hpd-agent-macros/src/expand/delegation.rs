@@ -32,7 +32,6 @@ impl Scope<'_> {
         parts.reach.extend(quote! {
             #(#cfgs)*
             let #reach = #reach.through(
-                <Self as __hpd::ToolHarness>::IDENTITY,
                 #method_name,
                 #availability,
                 #recursion,
@@ -58,7 +57,12 @@ impl Scope<'_> {
         let mut generics = self.harness.generics.clone();
         generics.params.push(parse_quote!(__Fuel: __hpd::Fuel));
         let (impl_generics, _, _) = generics.split_for_impl();
-        let where_clause = self.where_clause();
+        // A type without parameters that is no harness is reported elsewhere.
+        let where_clause = if self.harness.generics.params.is_empty() {
+            self.harness.generics.where_clause.to_token_stream()
+        } else {
+            self.where_clause()
+        };
         let ty = &self.harness.ty;
         let reach = reach();
         let implementation = quote! {
@@ -67,7 +71,7 @@ impl Scope<'_> {
             #[automatically_derived]
             impl #impl_generics __hpd::Delegates<__Block, __Fuel> for #ty #where_clause {
                 const REACH: __hpd::Reach = {
-                    let #reach = __hpd::Reach::new::<__Fuel>();
+                    let #reach = __hpd::Reach::from::<__Fuel>(__hpd::Beyond::<Self, __Fuel>::IDENTITY);
                     #steps
                     #reach
                 };

@@ -132,7 +132,7 @@ pub struct Hop {
 pub struct Way {
     hops: [Option<Hop>; HOPS],
     len: usize,
-    to: &'static HarnessIdentity,
+    pub(crate) to: &'static HarnessIdentity,
 }
 
 impl Way {
@@ -188,16 +188,20 @@ impl Ways {
         }
     }
 
+    /// What is reached through a child.
     const fn add_all(&mut self, hop: Hop, child: &Child) {
         self.add(Way::new(hop, child.identity));
-        let Some(beyond) = &child.reach.ways else { return };
-        let mut ways = beyond.ways.as_slice();
-        while let [Some(way), rest @ ..] = ways {
-            self.add(way.after(hop));
-            ways = rest;
+        let mut generic_hops = 1;
+        if let Some(beyond) = &child.reach.ways {
+            let mut ways = beyond.ways.as_slice();
+            while let [Some(way), rest @ ..] = ways {
+                self.add(way.after(hop));
+                ways = rest;
+            }
+            generic_hops += beyond.generic_hops;
         }
-        if hop.by.is_generic && child.identity.is_generic && self.generic_hops <= beyond.generic_hops {
-            self.generic_hops = beyond.generic_hops + 1;
+        if hop.by.is_generic && child.identity.is_generic && self.generic_hops < generic_hops {
+            self.generic_hops = generic_hops;
         }
     }
 
@@ -256,6 +260,7 @@ impl Marks {
 #[doc(hidden)]
 #[derive(Debug, Clone, Copy)]
 pub struct Reach {
+    from: Option<&'static HarnessIdentity>,
     marks: Marks,
     /// Only with [`Trace`].
     ways: Option<Ways>,
@@ -264,25 +269,25 @@ pub struct Reach {
 }
 
 impl Reach {
-    const NOTHING: Self = Self { marks: Marks::NONE, ways: None, is_cut: false };
+    const NOTHING: Self = Self { from: None, marks: Marks::NONE, ways: None, is_cut: false };
     const CUT: Self = Self { is_cut: true, ..Self::NOTHING };
 
     /// Nothing yet.
     #[must_use]
-    pub const fn new<F: Fuel>() -> Self {
-        Self { ways: if F::TRACES { Some(Ways::NONE) } else { None }, ..Self::NOTHING }
+    pub const fn from<F: Fuel>(from: Option<&'static HarnessIdentity>) -> Self {
+        Self { from, ways: if F::TRACES { Some(Ways::NONE) } else { None }, ..Self::NOTHING }
     }
 
     /// This, and what is reached through one method.
     #[must_use]
     pub const fn through<const N: usize>(
         mut self,
-        by: &'static HarnessIdentity,
         method: &'static str,
         availability: SubAgentAvailability,
         recursion: Recursion,
         children: [Option<Child>; N],
     ) -> Self {
+        let Some(by) = self.from else { return self };
         let hop = Hop { by, method };
         let mut children = children.as_slice();
         while recursion.is_unbounded(availability)
@@ -312,18 +317,18 @@ pub struct Child {
 }
 
 /// The cycle that begins with this method, if it is this harness that has to tell of it.
-pub(crate) const fn cycle<H, B>(method: &str) -> Option<Way>
-where
-    H: ToolHarness + Delegates<B, Look> + Delegates<B, Trace>,
-{
+pub(crate) const fn cycle<H: Delegates<B, Look> + Delegates<B, Trace>, B>(method: &str) -> Option<Way> {
     /// Constants of a function are evaluated when it is called.
-    const fn traced<H: ToolHarness + Delegates<B, Trace>, B>(method: &str) -> Option<Way> {
-        match &<H as Delegates<B, Trace>>::REACH.ways {
-            Some(ways) => ways.cycle(H::IDENTITY, method),
-            None => None,
+    const fn traced<H: Delegates<B, Trace>, B>(method: &str) -> Option<Way> {
+        match &H::REACH {
+            Reach { from: Some(harness), ways: Some(ways), .. } => ways.cycle(harness, method),
+            _ => None,
         }
     }
-    if <H as Delegates<B, Look>>::REACH.marks.may_hold(H::IDENTITY) { traced::<H, B>(method) } else { None }
+    match &<H as Delegates<B, Look>>::REACH {
+        Reach { from: Some(harness), marks, .. } if marks.may_hold(harness) => traced::<H, B>(method),
+        _ => None,
+    }
 }
 
 /// How far to walk, a number in unary, and what to remember.
@@ -405,18 +410,20 @@ pub trait Delegates<B, F: Fuel> {
     const REACH: Reach;
 }
 
-/// A type that is named as a child's harness.
+/// A type that is named as a harness.
 #[doc(hidden)]
 #[derive(Debug)]
 pub struct Beyond<C, F>(PhantomData<(C, F)>);
 
 impl<C: ToolHarness, F: Fuel> Beyond<C, F> {
+    pub const IDENTITY: Option<&'static HarnessIdentity> = Some(C::IDENTITY);
     pub const CHILD: Option<Child> = Some(Child { identity: C::IDENTITY, reach: <F::Reach<C> as Reaches>::REACH });
 }
 
-/// The other case. That the type is no harness is said where its tools are asked for, and need not be said here.
+/// The other case. That a type is no harness is said where its tools are asked for, and need not be said here.
 #[doc(hidden)]
 pub trait NoHarness {
+    const IDENTITY: Option<&'static HarnessIdentity> = None;
     const CHILD: Option<Child> = None;
 }
 

@@ -8,7 +8,7 @@ use crate::{
     compaction::ForkCompaction,
     declare::{
         self, ARROW, AgentInvocationModePolicy, BackgroundNotification, Delegates, HarnessIdentity, Look, REMEDY,
-        SubAgentAvailability, SubAgentContextPolicy, ToolHarness, Trace, WITHOUT_LIMIT, Way, exclusive,
+        SubAgentAvailability, SubAgentContextPolicy, Trace, WITHOUT_LIMIT, Way, exclusive,
     },
     event::RESERVED_METADATA,
     id::rules,
@@ -209,10 +209,7 @@ const fn same(one: &str, other: &str) -> bool {
 
 /// A subagent that may have no bound.
 #[track_caller]
-pub const fn delegation<H, B>(method: &str)
-where
-    H: ToolHarness + Delegates<B, Look> + Delegates<B, Trace>,
-{
+pub const fn delegation<H: Delegates<B, Look> + Delegates<B, Trace>, B>(method: &str) {
     if let Some(cycle) = declare::cycle::<H, B>(method) {
         let mut text = Text::new().with(WITHOUT_LIMIT);
         let mut hops = cycle.hops();
@@ -220,7 +217,7 @@ where
             text = text.harness(hop.by, &cycle).with(".").with(hop.method).with(ARROW);
             hops = rest;
         }
-        text = text.harness(H::IDENTITY, &cycle).with(REMEDY);
+        text = text.harness(cycle.to, &cycle).with(REMEDY);
         panic!("{}", text.as_str());
     }
 }

@@ -10,6 +10,7 @@
 
 mod build;
 mod cancellation;
+mod cycles;
 mod delegation;
 mod dynamic;
 mod events;

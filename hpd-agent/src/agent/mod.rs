@@ -19,6 +19,7 @@ mod lane;
 mod model;
 mod permit;
 mod run;
+mod schemas;
 mod tools;
 mod tree;
 

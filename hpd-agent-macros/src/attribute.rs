@@ -21,6 +21,7 @@ const SUBAGENT_KEYS: &[&str] = &[
     "context",
     "invocation_mode",
     "availability",
+    "recursion",
     "lifecycle",
     "fork_compaction",
     "background_notification",

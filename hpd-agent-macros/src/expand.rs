@@ -1,6 +1,7 @@
 //! What a harness becomes: the user's block, an implementation of `ToolHarness` with a static table, and an entry of
 //! the generated registry. All paths begin at one alias, `__hpd`.
 
+mod delegation;
 mod function;
 mod sub_agent;
 
@@ -57,33 +58,22 @@ pub(crate) fn outside(attribute: &'static str, item: TokenStream) -> TokenStream
 fn implementation(harness: &Harness, krate: &TokenStream) -> TokenStream {
     let Harness { cfgs, generics, ty, name, capabilities } = harness;
     let scope = Scope { harness };
-    let mut constants = TokenStream::new();
-    let name = scope.checked_text("HARNESS_NAME", &[], "harness_name", name, &mut constants);
-    let entries: Vec<_> = capabilities.iter().map(|capability| scope.entry(capability, &mut constants)).collect();
-    constants.extend(scope.uniqueness());
+    let mut parts = Parts::default();
+    let name = scope.checked_text("HARNESS_NAME", &[], "harness_name", name, &mut parts.constants);
+    let entries: Vec<_> = capabilities.iter().map(|capability| scope.entry(capability, &mut parts)).collect();
+    parts.constants.extend(scope.uniqueness());
     let has_functions = capabilities.iter().any(|capability| matches!(capability.kind, Kind::Function(_)));
     let plain_output = has_functions.then(|| {
         quote!(
             use __hpd::PlainOutput as _;
         )
     });
-    let (impl_generics, _, where_clause) = generics.split_for_impl();
+    let (impl_generics, _, own_clause) = generics.split_for_impl();
+    let where_clause = scope.where_clause();
     let is_generic = !generics.params.is_empty();
     let span = ty.span();
-    // A type with parameters is a harness where it meets what the trait demands. For any other type the demand is
-    // reported here, once, and taken as met by all that follows.
-    let this = if is_generic { quote!(Self) } else { ty.to_token_stream() };
-    let shared = quote_spanned!(span=> #this: ::core::marker::Send + ::core::marker::Sync + 'static,);
-    let where_clause = match where_clause {
-        None => quote!(where #shared),
-        Some(clause) => {
-            let predicates = clause.predicates.iter();
-            quote!(where #(#predicates,)* #shared)
-        }
-    };
     let location = quote_spanned!(span=> __hpd::Location::caller());
     let only_block = Ident::new("__HPD0007_ONE_TOOL_HARNESS_BLOCK_FOR_A_TYPE", span);
-    let (_, _, own_clause) = generics.split_for_impl();
     let only_block = quote! {
         #[doc(hidden)]
         impl #impl_generics #ty #own_clause {
@@ -103,6 +93,8 @@ fn implementation(harness: &Harness, krate: &TokenStream) -> TokenStream {
             ));
         }
     });
+    let (reach, delegates) = scope.reach(&parts);
+    let Parts { constants, checks, .. } = parts;
     quote! {
         #(#cfgs)*
         #[allow(
@@ -119,19 +111,22 @@ fn implementation(harness: &Harness, krate: &TokenStream) -> TokenStream {
             #constants
             #registration
             #only_block
+            #delegates
             #[automatically_derived]
             impl #impl_generics __hpd::ToolHarness for #ty #where_clause {
-                const HARNESS: __hpd::HarnessTable<Self> = __hpd::HarnessTable {
-                    name: #name,
-                    module: ::core::module_path!(),
-                    package: ::core::env!("CARGO_PKG_NAME"),
-                    location: #location,
-                    entries: &[#(#entries),*],
-                };
+                const IDENTITY: &'static __hpd::HarnessIdentity = &__hpd::HarnessIdentity::new(
+                    #name,
+                    ::core::module_path!(),
+                    ::core::env!("CARGO_PKG_NAME"),
+                    #location,
+                    #is_generic,
+                );
+                const ENTRIES: &'static [__hpd::Entry<Self>] = { #checks &[#(#entries),*] };
                 const DEFAULT: __hpd::Option<fn() -> Self> = {
                     use __hpd::NoDefault as _;
                     __hpd::Construct::<Self>::DEFAULT
                 };
+                type Reach<__Fuel: __hpd::Fuel> = #reach;
             }
         };
     }
@@ -140,6 +135,17 @@ fn implementation(harness: &Harness, krate: &TokenStream) -> TokenStream {
 /// What the parts of an expansion share.
 struct Scope<'a> {
     harness: &'a Harness,
+}
+
+/// What the entries need beside the table.
+#[derive(Default)]
+struct Parts {
+    /// Constants of their own, so that an error in one hides no other.
+    constants: TokenStream,
+    /// What is checked where the table is evaluated, because it depends on the parameters of the block.
+    checks: TokenStream,
+    /// The steps of the constant that says which harnesses are reached.
+    reach: TokenStream,
 }
 
 /// What kind of constant it is.
@@ -194,22 +200,32 @@ impl Names {
 }
 
 impl Scope<'_> {
-    /// One element of the table. What has to be evaluated by itself goes to `constants`. The call has the span of the
+    /// The conditions under which the type is a harness. One with parameters is one where it meets what the trait
+    /// demands. For any other the demand is reported here, once, and taken as met by all that follows.
+    fn where_clause(&self) -> TokenStream {
+        let Harness { generics, ty, .. } = self.harness;
+        let this = if generics.params.is_empty() { ty.to_token_stream() } else { quote!(Self) };
+        let predicates = generics.where_clause.iter().flat_map(|clause| &clause.predicates);
+        let shared = quote_spanned!(ty.span()=> #this: ::core::marker::Send + ::core::marker::Sync + 'static,);
+        quote!(where #(#predicates,)* #shared)
+    }
+
+    /// One element of the table. What has to stand elsewhere goes to `parts`. The call has the span of the
     /// method's name: where it is called from is the place of the entry.
-    fn entry(&self, capability: &Capability, constants: &mut TokenStream) -> TokenStream {
+    fn entry(&self, capability: &Capability, parts: &mut Parts) -> TokenStream {
         let Capability { cfgs, .. } = capability;
         let mut setters = TokenStream::new();
         for (setter, check, value) in
             [("name", "tool_name", &capability.name), ("description", "description", &capability.description)]
         {
             if let Some(value) = value {
-                let text = self.text(capability, check, value, constants);
+                let text = self.text(capability, check, value, &mut parts.constants);
                 set(&mut setters, setter, &text);
             }
         }
         let entry = match &capability.kind {
-            Kind::Function(function) => self.function(capability, function, &mut setters, constants),
-            Kind::SubAgent(sub_agent) => self.sub_agent(capability, sub_agent, &mut setters, constants),
+            Kind::Function(function) => self.function(capability, function, &mut setters, &mut parts.constants),
+            Kind::SubAgent(sub_agent) => self.sub_agent(capability, sub_agent, &mut setters, parts),
         };
         quote!(#(#cfgs)* #entry #setters)
     }

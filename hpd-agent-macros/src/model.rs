@@ -84,16 +84,18 @@ pub(crate) enum Policy {
     Context,
     InvocationMode,
     Availability,
+    Recursion,
     Lifecycle,
     ForkCompaction,
     BackgroundNotification,
 }
 
 impl Policy {
-    pub(crate) const ALL: [Self; 6] = [
+    pub(crate) const ALL: [Self; 7] = [
         Self::Context,
         Self::InvocationMode,
         Self::Availability,
+        Self::Recursion,
         Self::Lifecycle,
         Self::ForkCompaction,
         Self::BackgroundNotification,
@@ -105,6 +107,7 @@ impl Policy {
             Self::Context => "context",
             Self::InvocationMode => "invocation_mode",
             Self::Availability => "availability",
+            Self::Recursion => "recursion",
             Self::Lifecycle => "lifecycle",
             Self::ForkCompaction => "fork_compaction",
             Self::BackgroundNotification => "background_notification",
@@ -117,6 +120,7 @@ impl Policy {
             Self::Context => "SubAgentContextPolicy",
             Self::InvocationMode => "AgentInvocationModePolicy",
             Self::Availability => "SubAgentAvailability",
+            Self::Recursion => "Recursion",
             Self::Lifecycle => "SubAgentLifecycle",
             Self::ForkCompaction => "ForkCompaction",
             Self::BackgroundNotification => "BackgroundNotification",
@@ -129,6 +133,7 @@ impl Policy {
             Self::Context => "for example `context = ModelChoice`",
             Self::InvocationMode => "for example `invocation_mode = ModelChoice`",
             Self::Availability => "for example `availability = through_depth(2)`",
+            Self::Recursion => "for example `recursion = Allowed`",
             Self::Lifecycle => "for example `lifecycle = Continuable`",
             Self::ForkCompaction => "for example `fork_compaction = Disable`",
             Self::BackgroundNotification => "for example `background_notification = None`",
@@ -141,6 +146,7 @@ impl Policy {
             Self::Context => &["Fork", "Fresh", "Isolated", "ModelChoice"],
             Self::InvocationMode => &["SynchronousOnly", "BackgroundOnly", "ModelChoice"],
             Self::Availability => &["ROOT_ONLY", "ANY_ALLOWED_DEPTH", "through_depth"],
+            Self::Recursion => &["Guarded", "Allowed"],
             Self::Lifecycle => &["OneShot", "Continuable"],
             Self::ForkCompaction => &["Inherit", "Apply", "Disable"],
             Self::BackgroundNotification => &["None", "OnFinalState", "Strategy"],

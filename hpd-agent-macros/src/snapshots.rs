@@ -41,6 +41,7 @@ snapshot!(largest_sub_agent, [name = "tools"], impl Tools {
         context = ModelChoice,
         invocation_mode = BackgroundOnly,
         availability = SubAgentAvailability::through_depth(Self::DEPTH),
+        recursion = Allowed,
         lifecycle = Continuable,
         fork_compaction = Disable,
         background_notification = BackgroundNotification::None,
@@ -129,7 +130,13 @@ snapshot!(
         T: Clone,
     {
         /// Depends on the parameters, and does not.
-        #[subagent(agent_id = T::ID, context = Fork, availability = Self::AVAILABILITY, metadata(n = N))]
+        #[subagent(
+            agent_id = T::ID,
+            context = Fork,
+            availability = Self::AVAILABILITY,
+            tool_harnesses = [Self, Other<T>],
+            metadata(n = N),
+        )]
         fn reviewer(&self) -> AgentConfig {
             config()
         }

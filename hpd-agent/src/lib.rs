@@ -81,7 +81,7 @@ pub mod prelude {
         compaction::ForkCompaction,
         declare::{
             AgentConfig, AgentInvocationModePolicy, AgentRunConfig, BackgroundNotification, Cancellation,
-            DynamicFunction, DynamicHarness, FunctionContext, HarnessContext, RunConfigGroup, SubAgent,
+            DynamicFunction, DynamicHarness, FunctionContext, HarnessContext, Recursion, RunConfigGroup, SubAgent,
             SubAgentAvailability, SubAgentContextPolicy, SubAgentLifecycle, SubAgentRunConfig, ToolError,
         },
         permission::{PermissionDecision, Permissions},

@@ -101,6 +101,7 @@ pub use hpd_agent_macros::tool_harness;
 /// | `context = …` | A [`SubAgentContextPolicy`](crate::declare::SubAgentContextPolicy). |
 /// | `invocation_mode = …` | An [`AgentInvocationModePolicy`](crate::declare::AgentInvocationModePolicy). |
 /// | `availability = …` | A [`SubAgentAvailability`](crate::declare::SubAgentAvailability). |
+/// | `recursion = …` | A [`Recursion`](crate::declare::Recursion): whether a cycle of delegations needs no bound. |
 /// | `lifecycle = …` | A [`SubAgentLifecycle`](crate::declare::SubAgentLifecycle). |
 /// | `fork_compaction = …` | A [`ForkCompaction`](crate::compaction::ForkCompaction); not with a `context` under which no child is a fork. |
 /// | `background_notification = …` | A [`BackgroundNotification`](crate::declare::BackgroundNotification); not where no child can be in the background. |

@@ -94,6 +94,7 @@ macro_rules! say {
     ($value:ident; context = $policy:ident) => { $value.with_context_policy(SubAgentContextPolicy::$policy) };
     ($value:ident; invocation_mode = $mode:ident) => { $value.with_invocation_mode(AgentInvocationModePolicy::$mode) };
     ($value:ident; availability = $($of:tt)*) => { $value.with_availability($($of)*) };
+    ($value:ident; recursion = $($of:tt)*) => { $value.with_recursion($($of)*) };
     ($value:ident; lifecycle = $lifecycle:ident) => { $value.with_lifecycle(SubAgentLifecycle::$lifecycle) };
     ($value:ident; fork_compaction = $how:ident) => { $value.with_fork_compaction(ForkCompaction::$how) };
     ($value:ident; background_notification = $($when:tt)*) => { $value.with_background_notification($($when)*) };
@@ -151,10 +152,11 @@ async fn every_context_mode_and_availability_is_the_same() {
             {(availability = SubAgentAvailability::ROOT_ONLY)}
             {(availability = SubAgentAvailability::ANY_ALLOWED_DEPTH)}
             {(availability = SubAgentAvailability::through_depth(2))}
+            {(recursion = Recursion::Allowed)}
         ]
     });
-    assert_eq!(pairs.len(), 5 * 4 * 4);
-    assert_eq!(compare(pairs).await, 5 * 2 * 4, "those that do not need a background are built");
+    assert_eq!(pairs.len(), 5 * 4 * 5);
+    assert_eq!(compare(pairs).await, 5 * 2 * 5, "those that do not need a background are built");
 }
 
 #[tokio::test]
@@ -376,7 +378,7 @@ async fn the_definition_of_a_whole_tree() {
                 r#""backgroundNotification":{"cancelled":false,"completed":true,"faulted":true,"#,
                 r#""kind":"on_final_state"},"contextPolicy":"Fork","forkCompaction":{"kind":"inherit"},"#,
                 r#""invocationMode":"SynchronousOnly","lifecycle":"OneShot","metadata":{},"#,
-                r#""runConfig":{"groups":["permissions","execution","compaction","context"],"inheritChat":true,"#,
+                r#""recursion":"Guarded","runConfig":{"groups":["permissions","execution","compaction","context"],"inheritChat":true,"#,
                 r#""overrides":{}},"source":"SuppliedAgentConfiguration"}}]}"#,
             ),
             r#"{"agentId":"same.checker","config":{"name":"Checker"},"toolHarnesses":[],"tools":[]}"#,

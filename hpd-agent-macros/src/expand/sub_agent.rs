@@ -3,7 +3,7 @@
 use proc_macro2::{Ident, Span, TokenStream};
 use quote::{ToTokens, quote, quote_spanned};
 
-use super::{Constant, Names, Scope, Sort, set};
+use super::{Constant, Names, Parts, Scope, Sort, delegation::Delegation, set};
 use crate::{
     model::{Capability, Param, Policy, SubAgent},
     tokens,
@@ -15,9 +15,9 @@ impl Scope<'_> {
         capability: &Capability,
         sub_agent: &SubAgent,
         setters: &mut TokenStream,
-        constants: &mut TokenStream,
+        parts: &mut Parts,
     ) -> TokenStream {
-        let id = sub_agent.agent_id.as_ref().map(|id| self.text(capability, "agent_id", id, constants));
+        let id = sub_agent.agent_id.as_ref().map(|id| self.text(capability, "agent_id", id, &mut parts.constants));
         if let Some(id) = &id {
             set(setters, "agent_id", id);
         }
@@ -26,11 +26,20 @@ impl Scope<'_> {
             let [ty, scope] = [policy.type_name(), policy.scope()].map(|name| Ident::new(name, Span::call_site()));
             let sort = Sort { ty: quote!(__hpd::#ty), check: policy.check(), scope: Some(quote!(__hpd::#scope)) };
             let name = format!("{}_{}", policy.key().to_uppercase(), capability.index);
-            let value = self.constant(&name, &capability.cfgs, &sort, expr, constants);
+            let value = self.constant(&name, &capability.cfgs, &sort, expr, &mut parts.constants);
             set(setters, policy.key(), &value);
             policies.push((*policy, value, tokens::anchor(expr)));
         }
-        constants.extend(exclusions(capability, &policies, id.is_some()));
+        parts.constants.extend(exclusions(capability, &policies, id.is_some()));
+        let given = |wanted| policies.iter().find(|(policy, ..)| *policy == wanted);
+        // Without the argument it is bounded, and nothing has to be said.
+        if let Some((_, availability, span)) = given(Policy::Availability)
+            && !sub_agent.tool_harnesses.is_empty()
+        {
+            let recursion = given(Policy::Recursion).map(|(_, value, _)| value);
+            let children = &sub_agent.tool_harnesses;
+            self.delegation(capability, &Delegation { availability, recursion, children, span: *span }, parts);
+        }
         if !sub_agent.tool_harnesses.is_empty() {
             let harnesses = sub_agent.tool_harnesses.iter().map(|ty| {
                 let span = tokens::anchor_of_type(ty);
@@ -41,7 +50,7 @@ impl Scope<'_> {
         if !sub_agent.metadata.is_empty() {
             set(setters, "metadata", &metadata(sub_agent));
             let cfgs = &capability.cfgs;
-            constants.extend(sub_agent.metadata.iter().map(|(key, _)| {
+            parts.constants.extend(sub_agent.metadata.iter().map(|(key, _)| {
                 let span = key.span();
                 let check = quote_spanned!(span=> __hpd::check::metadata_key(&#key));
                 quote!(#(#cfgs)* const _: () = #check;)

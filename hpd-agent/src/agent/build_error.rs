@@ -2,6 +2,7 @@ use std::fmt;
 
 use crate::{
     chat::{ChatProviderError, SchemaError},
+    declare::{REMEDY, WITHOUT_LIMIT},
     error::{BoxError, IdError},
     tool::RegistryError,
 };
@@ -192,6 +193,14 @@ pub enum BuildProblem {
         /// What is wrong and what to do.
         text: &'static str,
     },
+    /// Agents that can delegate to each other for ever, as far as their declarations say.
+    #[error("{at}: {WITHOUT_LIMIT}{cycle}{REMEDY}")]
+    UnboundedDelegation {
+        /// Where the first delegation of the cycle is declared.
+        at: String,
+        /// The cycle: `A.reviewer → B.editor → A`.
+        cycle: String,
+    },
     /// Something that this version cannot do yet.
     #[error("{at}: `{argument} = {value}` is not supported by this version: {advice}")]
     NotSupported {
@@ -251,6 +260,7 @@ impl BuildProblem {
             Self::Definition { .. } => "definition_failed",
             Self::Contradiction { .. } => "contradiction",
             Self::Excluded { .. } => "excluded_policies",
+            Self::UnboundedDelegation { .. } => "unbounded_delegation",
             Self::NotSupported { .. } => "not_supported",
             Self::ReservedMetadata { .. } => "reserved_metadata",
             Self::ZeroLimit { .. } => "zero_limit",

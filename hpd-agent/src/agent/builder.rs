@@ -3,6 +3,7 @@ use std::{collections::HashMap, sync::Arc};
 use super::{
     Agent, BuildError, BuildProblem,
     blueprint::{Blueprint, Client, Tool, ToolTable},
+    cycles,
     freeze::{Definition, Factory, Freezer, Place},
     inner::AgentInner,
     schemas::{self, Shown},
@@ -288,6 +289,7 @@ fn compile(
 ) -> Vec<Blueprint> {
     let definitions = std::mem::take(&mut freezer.definitions);
     check_agent_ids(&definitions, &mut freezer.problems);
+    cycles::check(&definitions, &freezer.harnesses, &mut freezer.problems);
     let root_has_client = default_client.is_some()
         || definitions.first().is_some_and(|root| root.config.chat().is_some_and(|chat| chat.provider.is_some()));
     if !root_has_client && let Some(root) = definitions.first() {

@@ -10,7 +10,7 @@ use crate::{
     chat::Schema,
     compaction::ForkCompaction,
     declare::{
-        AgentConfig, AgentInvocationModePolicy, BackgroundNotification, Metadata, SubAgentAvailability,
+        AgentConfig, AgentInvocationModePolicy, BackgroundNotification, Metadata, Recursion, SubAgentAvailability,
         SubAgentContextPolicy, SubAgentLifecycle, SubAgentRunConfig,
     },
     id::{AgentId, ToolName},
@@ -75,6 +75,8 @@ pub struct SubAgentDefinition {
     pub invocation_mode: AgentInvocationModePolicy,
     /// From which depths it may be called.
     pub availability: SubAgentAvailability,
+    /// Whether it may be part of a cycle of delegations without a bound.
+    pub recursion: Recursion,
     /// What becomes of it after its first answer.
     pub lifecycle: SubAgentLifecycle,
     /// What happens to a forked conversation.
@@ -124,10 +126,11 @@ impl ToolDefinition {
                 context_policy: tool.context,
                 invocation_mode: tool.mode,
                 availability: tool.availability,
-                lifecycle: tool.rest.lifecycle,
-                fork_compaction: tool.rest.fork_compaction.clone(),
-                background_notification: tool.rest.background_notification.clone(),
-                run_config: tool.rest.run_config.clone(),
+                recursion: tool.rest().recursion,
+                lifecycle: tool.rest().lifecycle,
+                fork_compaction: tool.rest().fork_compaction.clone(),
+                background_notification: tool.rest().background_notification.clone(),
+                run_config: tool.rest().run_config.clone(),
                 metadata: (*tool.identity.metadata).clone(),
             })),
         };
@@ -159,6 +162,7 @@ impl SubAgentDefinition {
             .with("contextPolicy", &self.context_policy)
             .with("invocationMode", &self.invocation_mode)
             .with("availability", &self.availability)
+            .with("recursion", &self.recursion)
             .with("lifecycle", &self.lifecycle)
             .with("forkCompaction", &self.fork_compaction)
             .with("backgroundNotification", &self.background_notification)

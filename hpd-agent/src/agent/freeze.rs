@@ -252,6 +252,7 @@ impl Freezer {
             self.agree(at, "invocation_mode", declared.invocation_mode, policies.invocation_mode).unwrap_or_default();
         let availability =
             self.agree(at, "availability", declared.availability, policies.availability).unwrap_or_default();
+        let recursion = self.agree(at, "recursion", declared.recursion, policies.recursion).unwrap_or_default();
         let lifecycle = self.agree(at, "lifecycle", declared.lifecycle, policies.lifecycle).unwrap_or_default();
         let compaction = policies.fork_compaction.map(|compaction| *compaction);
         let compaction = self.agree(at, "fork_compaction", declared.fork_compaction.clone(), compaction);
@@ -304,19 +305,15 @@ impl Freezer {
         }
         let child = self.definitions.len();
         self.definitions.push(Definition { agent_id: agent_id.clone(), config, harnesses, at: at.clone() });
-        let kind = ToolKind::SubAgent(SubAgentTool {
-            identity: ChildIdentity::new(tool_name.clone(), agent_id, source_kind, metadata),
-            context,
-            mode,
-            availability,
-            child,
-            rest: Box::new(RestOfDeclaration {
-                lifecycle,
-                fork_compaction: compaction.unwrap_or_default(),
-                background_notification: notification.unwrap_or_default(),
-                run_config: run_config.map(|run_config| *run_config).unwrap_or_default(),
-            }),
-        });
+        let identity = ChildIdentity::new(tool_name.clone(), agent_id, source_kind, metadata);
+        let rest = RestOfDeclaration {
+            recursion,
+            lifecycle,
+            fork_compaction: compaction.unwrap_or_default(),
+            background_notification: notification.unwrap_or_default(),
+            run_config: run_config.map(|run_config| *run_config).unwrap_or_default(),
+        };
+        let kind = ToolKind::SubAgent(SubAgentTool::new(identity, (context, mode, availability), child, rest));
         Some(Tool { spec: ToolSpec::new(tool_name, description?, shared_schema(mode, context)), kind })
     }
 

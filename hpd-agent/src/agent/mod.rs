@@ -6,6 +6,7 @@
 mod blueprint;
 mod build_error;
 mod builder;
+mod cycles;
 mod definition;
 mod delegate;
 mod driver;

@@ -4,7 +4,8 @@ use std::{any::TypeId, borrow::Cow, fmt, panic::Location, sync::Arc};
 
 use super::{
     AgentConfig, AgentInvocationModePolicy, Arguments, BackgroundNotification, FunctionContext, IntoToolError,
-    Metadata, Params, SubAgent, SubAgentAvailability, SubAgentContextPolicy, SubAgentLifecycle, ToolError,
+    Metadata, Params, Recursion, SubAgent, SubAgentAvailability, SubAgentContextPolicy, SubAgentLifecycle, ToolError,
+    delegation::{Fuel, HarnessIdentity, Reaches},
 };
 use crate::{compaction::ForkCompaction, error::BoxError, future::BoxFuture, id::AgentId, message::ToolOutput};
 
@@ -18,10 +19,16 @@ use crate::{compaction::ForkCompaction, error::BoxError, future::BoxFuture, id::
 )]
 pub trait ToolHarness: Sized + Send + Sync + 'static {
     #[doc(hidden)]
-    const HARNESS: HarnessTable<Self>;
+    const IDENTITY: &'static HarnessIdentity;
+    /// The table of its tools.
+    #[doc(hidden)]
+    const ENTRIES: &'static [Entry<Self>];
     /// How an instance is made where none was given: `T::default` if the type has it.
     #[doc(hidden)]
     const DEFAULT: Option<fn() -> Self>;
+    /// What it reaches by delegations without a bound, within a number of hops.
+    #[doc(hidden)]
+    type Reach<F: Fuel>: Reaches;
 }
 
 /// A harness in the registry. The only thing that a type with `#[tool_harness]` can lack is what the words say.
@@ -47,17 +54,6 @@ pub trait DefaultHarness: ToolHarness + Default {}
 
 #[diagnostic::do_not_recommend]
 impl<T: ToolHarness + Default> DefaultHarness for T {}
-
-/// The table behind a [`ToolHarness`].
-#[doc(hidden)]
-#[derive(Debug)]
-pub struct HarnessTable<H: 'static> {
-    pub name: &'static str,
-    pub module: &'static str,
-    pub package: &'static str,
-    pub location: &'static Location<'static>,
-    pub entries: &'static [Entry<H>],
-}
 
 /// One method of a harness.
 #[doc(hidden)]
@@ -144,6 +140,7 @@ pub struct SubAgentInfo {
     pub context: Option<SubAgentContextPolicy>,
     pub invocation_mode: Option<AgentInvocationModePolicy>,
     pub availability: Option<SubAgentAvailability>,
+    pub recursion: Option<Recursion>,
     pub lifecycle: Option<SubAgentLifecycle>,
     pub fork_compaction: Option<ForkCompaction>,
     pub background_notification: Option<BackgroundNotification>,
@@ -242,7 +239,7 @@ impl HarnessRef {
             T::DEFAULT.map(|make| Arc::new(make()) as Arc<dyn ErasedHarness>)
         }
         fn name<T: ToolHarness>() -> &'static str {
-            T::HARNESS.name
+            T::IDENTITY.name
         }
         Self { type_id: TypeId::of::<T>, name: name::<T>, type_name: std::any::type_name::<T>, make: make::<T> }
     }
@@ -282,6 +279,8 @@ pub trait ErasedHarness: Send + Sync + 'static {
     fn name(&self) -> &str;
     /// The package and the name: the owner of its definitions.
     fn package(&self) -> &str;
+    /// The type behind it; `None` if it was made at run time.
+    fn identity(&self) -> Option<&'static HarnessIdentity>;
     fn key(&self) -> HarnessKey;
     fn len(&self) -> usize;
     fn info(&self, index: usize) -> Option<&CapabilityInfo>;
@@ -300,11 +299,15 @@ pub trait ErasedHarness: Send + Sync + 'static {
 
 impl<H: ToolHarness> ErasedHarness for H {
     fn name(&self) -> &str {
-        H::HARNESS.name
+        H::IDENTITY.name
     }
 
     fn package(&self) -> &str {
-        H::HARNESS.package
+        H::IDENTITY.package
+    }
+
+    fn identity(&self) -> Option<&'static HarnessIdentity> {
+        Some(H::IDENTITY)
     }
 
     fn key(&self) -> HarnessKey {
@@ -312,11 +315,11 @@ impl<H: ToolHarness> ErasedHarness for H {
     }
 
     fn len(&self) -> usize {
-        H::HARNESS.entries.len()
+        H::ENTRIES.len()
     }
 
     fn info(&self, index: usize) -> Option<&CapabilityInfo> {
-        H::HARNESS.entries.get(index).map(|entry| &entry.info)
+        H::ENTRIES.get(index).map(|entry| &entry.info)
     }
 
     fn define<'h>(
@@ -324,7 +327,7 @@ impl<H: ToolHarness> ErasedHarness for H {
         index: usize,
         context: &'h HarnessContext,
     ) -> Option<BoxFuture<'h, Result<SubAgent, BoxError>>> {
-        match H::HARNESS.entries.get(index)?.action {
+        match H::ENTRIES.get(index)?.action {
             Action::SubAgent(define) => Some(define(self, context)),
             Action::Function(_) => None,
         }
@@ -336,7 +339,7 @@ impl<H: ToolHarness> ErasedHarness for H {
         arguments: &'h str,
         context: &'h FunctionContext,
     ) -> Option<BoxFuture<'h, Result<ToolOutput, ToolError>>> {
-        let entry = H::HARNESS.entries.get(index)?;
+        let entry = H::ENTRIES.get(index)?;
         match (&entry.action, &entry.info.kind) {
             (Action::Function(call), CapabilityKind::Function(info)) => {
                 Some(match Arguments::for_params(arguments, &info.params) {

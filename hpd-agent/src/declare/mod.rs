@@ -2,6 +2,7 @@
 
 mod config;
 mod context;
+mod delegation;
 mod dynamic;
 mod function;
 mod harness;
@@ -20,20 +21,30 @@ pub use self::{
     function::{IntoToolOutput, ToolError, ToolParam},
     harness::{DefaultHarness, HarnessContext, HarnessRef, IntoIdentifiedSubAgent, IntoSubAgent, ToolHarness},
     policy::{
-        AgentInvocationModePolicy, BackgroundNotification, SubAgentAvailability, SubAgentContextPolicy,
+        AgentInvocationModePolicy, BackgroundNotification, Recursion, SubAgentAvailability, SubAgentContextPolicy,
         SubAgentLifecycle,
     },
     run_config::{AgentRunConfig, AgentRunConfigPatch, RunConfigGroup, SubAgentRunConfig},
     sub_agent::{Metadata, SubAgent, SubAgentSource},
 };
-pub(crate) use self::{context::FunctionHost, function::sentence, policy::exclusive, sub_agent::CarriedHarness};
+pub(crate) use self::{
+    context::FunctionHost,
+    delegation::{ARROW, REMEDY, WITHOUT_LIMIT, cycle},
+    function::sentence,
+    policy::exclusive,
+    sub_agent::CarriedHarness,
+};
 #[doc(hidden)]
 pub use self::{
+    delegation::{
+        Beyond, Child, Delegates, Fuel, HarnessIdentity, Hop, Look, NoHarness, Nowhere, Reach, Reaches, Through, Trace,
+        Way,
+    },
     dynamic::RawSchema,
     function::{ArgumentDefault, Arguments, IntoToolError, Output, PlainOutput},
     harness::{
         Action, CapabilityInfo, CapabilityKind, Entry, ErasedHarness, FunctionAction, FunctionInfo, HarnessKey,
-        HarnessParam, HarnessTable, Origin, RegisteredHarness, SubAgentAction, SubAgentInfo,
+        HarnessParam, Origin, RegisteredHarness, SubAgentAction, SubAgentInfo,
     },
     param::{OwnedParam, ParamDefault, ParamInfo, Params},
     sub_agent::MetadataValue,

@@ -5,6 +5,7 @@ use serde::de::DeserializeOwned;
 use serde_json::Value;
 
 use super::{Arguments, RawSchema, ToolError, ToolParam};
+use crate::id::rules;
 
 /// One parameter of a function, as its descriptor has it.
 #[doc(hidden)]
@@ -134,8 +135,8 @@ impl Params {
             Self::Schema(schema) => schema.problem(),
             Self::Owned(params) => params.iter().enumerate().find_map(|(at, param)| {
                 let name = &param.name;
-                if name.trim().is_empty() {
-                    return Some("a parameter has a blank name".to_owned());
+                if let Err(rule) = rules::tool_name(name) {
+                    return Some(format!("the parameter name {name:?} is not legal: expected {rule}"));
                 }
                 if params.iter().take(at).any(|other| other.name == *name) {
                     return Some(format!("two parameters are named `{name}`"));

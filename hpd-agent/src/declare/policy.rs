@@ -124,6 +124,51 @@ impl Default for SubAgentAvailability {
     }
 }
 
+/// Whether a subagent may be part of a cycle of delegations that has no end of its own.
+///
+/// Harnesses may lead to each other: a child has a harness whose subagents have harnesses, and so on. If they come back
+/// to where they began and every one of them may be called at
+/// [any allowed depth](SubAgentAvailability::ANY_ALLOWED_DEPTH), only the ceiling of the tree ends it, and every level
+/// can call all of the next. That is nearly always an accident. So it is an error: of the compiler where it can see the
+/// cycle, else of `build()`. Where it is what you want, say so at one of the subagents of the cycle.
+///
+/// In an attribute the variants are in scope: `#[subagent(recursion = Allowed)]`.
+///
+/// ```
+/// # use hpd_agent::prelude::*;
+/// #[derive(Default)]
+/// struct Planning;
+///
+/// #[tool_harness]
+/// impl Planning {
+///     /// Solves a part of a problem, which may have parts in turn.
+///     #[subagent(
+///         agent_id = "planner",
+///         availability = SubAgentAvailability::ANY_ALLOWED_DEPTH,
+///         recursion = Recursion::Allowed,
+///         tool_harnesses = [Planning],
+///     )]
+///     fn planner(&self) -> AgentConfig {
+///         AgentConfig::new("Planner")
+///     }
+/// }
+/// ```
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize, Deserialize)]
+pub enum Recursion {
+    /// A cycle needs a bound somewhere.
+    #[default]
+    Guarded,
+    /// A cycle through this subagent needs none: the depth of the tree is bound enough.
+    Allowed,
+}
+
+impl Recursion {
+    /// Whether a subagent with this availability is one that a cycle may not be made of alone.
+    pub(crate) const fn is_unbounded(self, availability: SubAgentAvailability) -> bool {
+        matches!(self, Self::Guarded) && availability.deepest_child().is_none()
+    }
+}
+
 /// What becomes of a child when its first answer is there.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize, Deserialize)]
 pub enum SubAgentLifecycle {

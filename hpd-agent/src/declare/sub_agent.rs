@@ -5,8 +5,8 @@ use std::sync::Arc;
 use serde_json::{Map, Value};
 
 use super::{
-    AgentConfig, AgentInvocationModePolicy, BackgroundNotification, DynamicHarness, HarnessRef, SubAgentAvailability,
-    SubAgentContextPolicy, SubAgentLifecycle, SubAgentRunConfig, ToolHarness,
+    AgentConfig, AgentInvocationModePolicy, BackgroundNotification, DynamicHarness, HarnessRef, Recursion,
+    SubAgentAvailability, SubAgentContextPolicy, SubAgentLifecycle, SubAgentRunConfig, ToolHarness,
 };
 use crate::compaction::ForkCompaction;
 
@@ -94,6 +94,7 @@ pub(crate) struct SubAgentPolicies {
     pub(crate) context: Option<SubAgentContextPolicy>,
     pub(crate) invocation_mode: Option<AgentInvocationModePolicy>,
     pub(crate) availability: Option<SubAgentAvailability>,
+    pub(crate) recursion: Option<Recursion>,
     pub(crate) lifecycle: Option<SubAgentLifecycle>,
     pub(crate) fork_compaction: Option<Box<ForkCompaction>>,
     pub(crate) background_notification: Option<Box<BackgroundNotification>>,
@@ -169,6 +170,13 @@ impl SubAgent {
     #[must_use]
     pub fn with_availability(mut self, availability: SubAgentAvailability) -> Self {
         self.policies.availability = Some(availability);
+        self
+    }
+
+    /// Whether the subagent may be part of a cycle of delegations without a bound. Default: it may not.
+    #[must_use]
+    pub fn with_recursion(mut self, recursion: Recursion) -> Self {
+        self.policies.recursion = Some(recursion);
         self
     }
 

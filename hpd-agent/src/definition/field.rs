@@ -9,8 +9,8 @@ use crate::{
     chat::{ChatConfig, ChatOptions},
     compaction::ForkCompaction,
     declare::{
-        AgentConfig, AgentInvocationModePolicy, BackgroundNotification, Origin, SubAgent, SubAgentAvailability,
-        SubAgentContextPolicy, SubAgentLifecycle,
+        AgentConfig, AgentInvocationModePolicy, BackgroundNotification, Origin, Recursion, SubAgent,
+        SubAgentAvailability, SubAgentContextPolicy, SubAgentLifecycle,
     },
     error::nearest,
 };
@@ -36,6 +36,7 @@ const OWN: &[(&str, &str)] = &[
     ("context", "context"),
     ("invocation_mode", "invocationMode"),
     ("availability", "availability"),
+    ("recursion", "recursion"),
     ("lifecycle", "lifecycle"),
     ("fork_compaction", "forkCompaction"),
     ("background_notification", "backgroundNotification"),
@@ -138,6 +139,7 @@ struct Draft {
     context: Option<SubAgentContextPolicy>,
     invocation_mode: Option<AgentInvocationModePolicy>,
     availability: Option<SubAgentAvailability>,
+    recursion: Option<Recursion>,
     lifecycle: Option<SubAgentLifecycle>,
     fork_compaction: Option<ForkCompaction>,
     background_notification: Option<BackgroundNotification>,
@@ -190,6 +192,10 @@ impl Draft {
                 ])?);
             }
             "availability" => self.availability = Some(given.availability()?),
+            "recursion" => {
+                let choices = [("Guarded", Recursion::Guarded), ("Allowed", Recursion::Allowed)];
+                self.recursion = Some(given.choice(&choices)?);
+            }
             "lifecycle" => {
                 let choices = [("OneShot", Lifecycle::OneShot), ("Continuable", Lifecycle::Continuable)];
                 self.lifecycle = Some(given.choice(&choices)?);
@@ -252,6 +258,9 @@ impl Draft {
         }
         if let Some(availability) = self.availability {
             sub_agent = sub_agent.with_availability(availability);
+        }
+        if let Some(recursion) = self.recursion {
+            sub_agent = sub_agent.with_recursion(recursion);
         }
         if let Some(lifecycle) = self.lifecycle {
             sub_agent = sub_agent.with_lifecycle(lifecycle);
@@ -343,8 +352,8 @@ mod tests {
         assert!(names.iter().all(|name| known(name).is_some()));
         names.sort_unstable();
         names.dedup();
-        // `context`, `availability`, `lifecycle` and `metadata` are written in one way.
-        assert_eq!(names.len(), SHARED.len() + 2 * OWN.len() + REFUSED.len() - 4);
+        // `context`, `availability`, `recursion`, `lifecycle` and `metadata` are written in one way.
+        assert_eq!(names.len(), SHARED.len() + 2 * OWN.len() + REFUSED.len() - 5);
         assert_eq!(known("agentId"), Some("agent_id"));
         assert_eq!(known("Name"), None);
     }

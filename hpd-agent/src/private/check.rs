@@ -7,7 +7,8 @@ use std::mem;
 use crate::{
     compaction::ForkCompaction,
     declare::{
-        AgentInvocationModePolicy, BackgroundNotification, SubAgentAvailability, SubAgentContextPolicy, exclusive,
+        self, ARROW, AgentInvocationModePolicy, BackgroundNotification, Delegates, HarnessIdentity, Look, REMEDY,
+        SubAgentAvailability, SubAgentContextPolicy, Trace, WITHOUT_LIMIT, Way, exclusive,
     },
     event::RESERVED_METADATA,
     id::rules,
@@ -15,13 +16,13 @@ use crate::{
 
 /// Text assembled in a constant, cut where the room ends.
 struct Text {
-    bytes: [u8; 512],
+    bytes: [u8; 2048],
     len: usize,
 }
 
 impl Text {
     const fn new() -> Self {
-        Self { bytes: [0; 512], len: 0 }
+        Self { bytes: [0; 2048], len: 0 }
     }
 
     const fn with(mut self, text: &str) -> Self {
@@ -206,6 +207,36 @@ const fn same(one: &str, other: &str) -> bool {
     true
 }
 
+/// A subagent that may have no bound.
+#[track_caller]
+pub const fn delegation<H: Delegates<B, Look> + Delegates<B, Trace>, B>(method: &str) {
+    if let Some(cycle) = declare::cycle::<H, B>(method) {
+        let mut text = Text::new().with(WITHOUT_LIMIT);
+        let mut hops = cycle.hops();
+        while let [Some(hop), rest @ ..] = hops {
+            text = text.harness(hop.by, &cycle).with(".").with(hop.method).with(ARROW);
+            hops = rest;
+        }
+        text = text.harness(cycle.to, &cycle).with(REMEDY);
+        panic!("{}", text.as_str());
+    }
+}
+
+impl Text {
+    /// A harness of a cycle, with its module if there is another one of this name.
+    const fn harness(mut self, harness: &HarnessIdentity, cycle: &Way) -> Self {
+        let mut hops = cycle.hops();
+        while let [Some(hop), rest @ ..] = hops {
+            if hop.by.is_namesake(harness) {
+                self = self.with(harness.module).with("::");
+                break;
+            }
+            hops = rest;
+        }
+        self.with(harness.name)
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -232,8 +263,8 @@ mod tests {
 
     #[test]
     fn a_text_that_is_too_long_is_cut() {
-        let long = "é".repeat(600);
-        assert_eq!(Text::new().with("x").with(&long).as_str().len(), 511);
-        assert_eq!(Text::new().with(&long).as_str().len(), 512);
+        let long = "é".repeat(2000);
+        assert_eq!(Text::new().with("x").with(&long).as_str().len(), 2047);
+        assert_eq!(Text::new().with(&long).as_str().len(), 2048);
     }
 }

@@ -7,7 +7,7 @@ use crate::{
     compaction::ForkCompaction,
     declare::{
         Action, AgentInvocationModePolicy, BackgroundNotification, CapabilityInfo, CapabilityKind, Entry,
-        FunctionAction, FunctionInfo, HarnessRef, Metadata, Origin, ParamInfo, Params, SubAgentAction,
+        FunctionAction, FunctionInfo, HarnessRef, Metadata, Origin, ParamInfo, Params, Recursion, SubAgentAction,
         SubAgentAvailability, SubAgentContextPolicy, SubAgentInfo, SubAgentLifecycle,
     },
 };
@@ -37,6 +37,7 @@ pub const fn sub_agent<H>(method: &'static str, doc: &'static str, define: SubAg
         context: None,
         invocation_mode: None,
         availability: None,
+        recursion: None,
         lifecycle: None,
         fork_compaction: None,
         background_notification: None,
@@ -102,6 +103,7 @@ impl<H> Entry<H> {
         context: SubAgentContextPolicy,
         invocation_mode: AgentInvocationModePolicy,
         availability: SubAgentAvailability,
+        recursion: Recursion,
         lifecycle: SubAgentLifecycle,
         metadata: fn() -> Metadata,
     }

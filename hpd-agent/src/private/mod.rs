@@ -21,8 +21,9 @@ pub use self::entry::{function, sub_agent};
 pub use crate::{
     compaction::ForkCompaction,
     declare::{
-        AgentInvocationModePolicy, BackgroundNotification, HarnessParam, HarnessRef, HarnessTable, Metadata, Output,
-        PlainOutput, SubAgentAvailability, SubAgentContextPolicy, SubAgentLifecycle, ToolHarness,
+        AgentInvocationModePolicy, BackgroundNotification, Beyond, Delegates, Entry, Fuel, HarnessIdentity,
+        HarnessParam, HarnessRef, Metadata, NoHarness, Nowhere, Output, PlainOutput, Reach, Recursion,
+        SubAgentAvailability, SubAgentContextPolicy, SubAgentLifecycle, Through, ToolHarness,
     },
     future::BoxFuture,
     tool::Registration,

@@ -231,6 +231,7 @@ mod nesting {
         #[subagent(
             agent_id = "inner.any",
             availability = SubAgentAvailability::ANY_ALLOWED_DEPTH,
+            recursion = Allowed,
             tool_harnesses = [Inner],
             context = Fresh
         )]
@@ -297,7 +298,7 @@ mod nesting {
     #[tool_harness]
     impl Deeper {
         /// As deep as the ceiling allows, which is deep.
-        #[subagent(agent_id = "deeper.any", availability = SubAgentAvailability::ANY_ALLOWED_DEPTH, tool_harnesses = [Deeper], context = Fresh)]
+        #[subagent(agent_id = "deeper.any", availability = SubAgentAvailability::ANY_ALLOWED_DEPTH, recursion = Allowed, tool_harnesses = [Deeper], context = Fresh)]
         fn any(&self) -> AgentConfig {
             AgentConfig::new("Any").with_max_sub_agent_depth(1_000)
         }
@@ -310,7 +311,7 @@ mod nesting {
         #[tool_harness]
         impl Deep {
             /// Wants to go deeper than its parent allows.
-            #[subagent(agent_id = "deep", availability = SubAgentAvailability::ANY_ALLOWED_DEPTH, tool_harnesses = [Deep], context = Fresh)]
+            #[subagent(agent_id = "deep", availability = SubAgentAvailability::ANY_ALLOWED_DEPTH, recursion = Allowed, tool_harnesses = [Deep], context = Fresh)]
             fn deep(&self) -> AgentConfig {
                 AgentConfig::new("Deep").with_max_sub_agent_depth(100)
             }

@@ -196,7 +196,7 @@ async fn every_mistake_is_reported_with_the_line_at_which_it_was_made() {
         "there is no tool harness `plugin.notes`",
         "did you mean `plugins.notes`?",
         "two parameters are named `a`",
-        "a parameter has a blank name",
+        "the parameter name \" \" is not legal: expected 1 to 64",
         "\"type\": \"object\"",
     ] {
         assert!(text.contains(part), "{part:?} is missing in:\n{text}");

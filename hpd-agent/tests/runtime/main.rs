@@ -10,6 +10,7 @@
 
 mod build;
 mod cancellation;
+mod cycles;
 #[cfg(feature = "definition-files")]
 mod definitions;
 mod delegation;

@@ -149,7 +149,7 @@ async fn deep_trees_end_on_small_stacks() {
     impl Deep {
         /// Deeper.
         #[subagent(agent_id = "deeper", tool_harnesses = [Deep], context = Fresh,
-                   availability = SubAgentAvailability::ANY_ALLOWED_DEPTH)]
+                   availability = SubAgentAvailability::ANY_ALLOWED_DEPTH, recursion = Allowed)]
         fn deeper(&self) -> AgentConfig {
             AgentConfig::new("Deeper").with_max_sub_agent_depth(u32::MAX)
         }
@@ -173,7 +173,7 @@ fn a_deep_tree_survives_the_end_of_its_runtime() {
     impl Deep {
         /// Deeper.
         #[subagent(agent_id = "deeper2", name = "deeper", tool_harnesses = [Deep], context = Fresh,
-                   availability = SubAgentAvailability::ANY_ALLOWED_DEPTH)]
+                   availability = SubAgentAvailability::ANY_ALLOWED_DEPTH, recursion = Allowed)]
         fn deeper(&self) -> AgentConfig {
             AgentConfig::new("Deeper").with_max_sub_agent_depth(u32::MAX)
         }

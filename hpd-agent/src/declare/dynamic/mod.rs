@@ -8,8 +8,9 @@ use std::{borrow::Cow, fmt, panic::Location, sync::Arc};
 
 pub use self::{arguments::DynamicArguments, function::DynamicFunction, schema::RawSchema};
 use super::{
-    Arguments, CapabilityInfo, CapabilityKind, ErasedHarness, FunctionContext, HarnessContext, HarnessKey,
-    IntoIdentifiedSubAgent, IntoSubAgent as _, IntoToolOutput, Origin, Params, SubAgent, SubAgentInfo, ToolError,
+    Arguments, CapabilityInfo, CapabilityKind, ErasedHarness, FunctionContext, HarnessContext, HarnessIdentity,
+    HarnessKey, IntoIdentifiedSubAgent, IntoSubAgent as _, IntoToolOutput, Origin, Params, SubAgent, SubAgentInfo,
+    ToolError,
 };
 use crate::{error::BoxError, future::BoxFuture, message::ToolOutput};
 
@@ -217,6 +218,10 @@ impl ErasedHarness for DynamicHarness {
     /// No package owns what was not compiled.
     fn package(&self) -> &str {
         ""
+    }
+
+    fn identity(&self) -> Option<&'static HarnessIdentity> {
+        None
     }
 
     fn key(&self) -> HarnessKey {

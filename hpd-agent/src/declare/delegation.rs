@@ -1,0 +1,430 @@
+//! Which harnesses lead to which, as far as the compiler sees it.
+//!
+//! Every harness says what it reaches within a number of hops, in a constant. The number is a type, [`Fuel`], so that
+//! harnesses which name each other have constants that depend on other constants and never on themselves. Only a
+//! delegation without a bound is a hop. The expansion names a child's type only inside of these constants: a private
+//! type may be a child of a public one, but no part of its interface.
+//!
+//! All of this runs while a declaration compiles, and only for harnesses with a subagent that has tools and an
+//! `availability`. What is farther away than [`HOPS`] or more than [`Ways`] have room for is left to `build()`.
+//!
+//! Ways take the compiler time, and nearly always there is no cycle. So a [`Reach`] has two forms: with [`Look`] it is
+//! a few bits, that say "no cycle" for certain; if they don't, it is evaluated once more, with [`Trace`].
+
+use std::{marker::PhantomData, panic::Location};
+
+use super::{Recursion, SubAgentAvailability, ToolHarness};
+
+/// The words around a cycle, while compiling and in `build()`.
+pub(crate) const WITHOUT_LIMIT: &str = "HPD0080: agents can delegate to each other without limit: ";
+pub(crate) const ARROW: &str = " → ";
+pub(crate) const REMEDY: &str = "; bound one of them with `availability = SubAgentAvailability::through_depth(2)`, \
+                                 or permit it with `recursion = Recursion::Allowed`";
+
+/// The hops of the longest cycle that the compiler sees.
+const HOPS: usize = 8;
+/// How many harnesses one harness can reach before the compiler loses sight of more.
+const ROOM: usize = 32;
+
+/// What tells a harness from all others. The types that one block with parameters makes are not told apart.
+#[doc(hidden)]
+#[derive(Debug)]
+pub struct HarnessIdentity {
+    pub(crate) name: &'static str,
+    pub(crate) module: &'static str,
+    pub(crate) package: &'static str,
+    pub(crate) location: &'static Location<'static>,
+    /// Whether the block has parameters.
+    pub(crate) is_generic: bool,
+    /// Differs between most harnesses.
+    hash: u64,
+}
+
+impl HarnessIdentity {
+    #[must_use]
+    pub const fn new(
+        name: &'static str,
+        module: &'static str,
+        package: &'static str,
+        location: &'static Location<'static>,
+        is_generic: bool,
+    ) -> Self {
+        let (line, column) = (location.line() as u64, location.column() as u64);
+        let lengths = ((name.len() as u64) << 8) ^ module.len() as u64;
+        let hash = (line << 40 ^ column << 20 ^ lengths).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+        Self { name, module, package, location, is_generic, hash }
+    }
+
+    const fn is(&self, other: &Self) -> bool {
+        self.hash == other.hash && self.name_and_place_are_those_of(other)
+    }
+
+    const fn name_and_place_are_those_of(&self, other: &Self) -> bool {
+        let (here, there) = (self.location, other.location);
+        same(self.name, other.name)
+            && same(self.module, other.module)
+            && same(self.package, other.package)
+            && same(here.file(), there.file())
+            && here.line() == there.line()
+            && here.column() == there.column()
+    }
+
+    /// Which of the harnesses of a cycle has the error: one of them, so that there is one error. It is the first by
+    /// name, but rather one without parameters, for that is checked where it is declared.
+    pub(crate) const fn precedes(&self, other: &Self) -> bool {
+        if self.is_generic != other.is_generic {
+            return other.is_generic;
+        }
+        let (here, there) = (self.location, other.location);
+        let mut pairs: &[(&[u8], &[u8])] = &[
+            (self.name.as_bytes(), other.name.as_bytes()),
+            (self.module.as_bytes(), other.module.as_bytes()),
+            (self.package.as_bytes(), other.package.as_bytes()),
+            (here.file().as_bytes(), there.file().as_bytes()),
+            (&here.line().to_be_bytes(), &there.line().to_be_bytes()),
+            (&here.column().to_be_bytes(), &there.column().to_be_bytes()),
+        ];
+        while let [(this, that), rest @ ..] = pairs {
+            let order = order(this, that);
+            if order != 0 {
+                return order < 0;
+            }
+            pairs = rest;
+        }
+        false
+    }
+
+    /// Whether the name alone would be taken for that of the other harness.
+    pub(crate) const fn is_namesake(&self, other: &Self) -> bool {
+        same(self.name, other.name) && !same(self.module, other.module)
+    }
+}
+
+const fn same(this: &str, that: &str) -> bool {
+    order(this.as_bytes(), that.as_bytes()) == 0
+}
+
+/// Negative, 0 or positive.
+const fn order(this: &[u8], that: &[u8]) -> i8 {
+    let (mut this, mut that) = (this, that);
+    loop {
+        match (this, that) {
+            ([], []) => return 0,
+            ([], _) => return -1,
+            (_, []) => return 1,
+            ([a, ..], [b, ..]) if *a != *b => return if *a < *b { -1 } else { 1 },
+            ([_, here @ ..], [_, there @ ..]) => (this, that) = (here, there),
+        }
+    }
+}
+
+/// One delegation: a method of a harness.
+#[doc(hidden)]
+#[derive(Debug, Clone, Copy)]
+pub struct Hop {
+    pub(crate) by: &'static HarnessIdentity,
+    pub(crate) method: &'static str,
+}
+
+/// A way from one harness to another.
+#[doc(hidden)]
+#[derive(Debug, Clone, Copy)]
+pub struct Way {
+    hops: [Option<Hop>; HOPS],
+    len: usize,
+    pub(crate) to: &'static HarnessIdentity,
+}
+
+impl Way {
+    const fn new(hop: Hop, to: &'static HarnessIdentity) -> Self {
+        Self { hops: [Some(hop), None, None, None, None, None, None, None], len: 1, to }
+    }
+
+    /// The same way with a hop before it.
+    const fn after(&self, hop: Hop) -> Self {
+        let [a, b, c, d, e, f, g, _] = self.hops;
+        Self { hops: [Some(hop), a, b, c, d, e, f, g], len: self.len + 1, to: self.to }
+    }
+
+    /// The hops, from the first to the last.
+    pub(crate) const fn hops(&self) -> &[Option<Hop>] {
+        self.hops.split_at(self.len).0
+    }
+
+    /// Whether both lead to the same. If they come back to where they began, each first hop has a way of its own.
+    const fn is_instead_of(&self, other: &Self) -> bool {
+        if !self.to.is(other.to) {
+            return false;
+        }
+        match (&self.hops, &other.hops) {
+            ([Some(this), ..], [Some(that), ..]) if this.by.is(self.to) => same(this.method, that.method),
+            _ => true,
+        }
+    }
+}
+
+/// The shortest way to each harness that is reached, those first that are declared first.
+#[derive(Debug, Clone, Copy)]
+struct Ways {
+    ways: [Option<Way>; ROOM],
+    /// The hops of the longest walk among blocks with parameters.
+    generic_hops: usize,
+}
+
+impl Ways {
+    const NONE: Self = Self { ways: [None; ROOM], generic_hops: 0 };
+
+    const fn add(&mut self, way: Way) {
+        let mut ways = self.ways.as_mut_slice();
+        while let [slot, rest @ ..] = ways {
+            match slot {
+                Some(known) if !known.is_instead_of(&way) => ways = rest,
+                Some(known) if known.len <= way.len => return,
+                _ => {
+                    *slot = Some(way);
+                    return;
+                }
+            }
+        }
+    }
+
+    /// What is reached through a child.
+    const fn add_all(&mut self, hop: Hop, child: &Child) {
+        self.add(Way::new(hop, child.identity));
+        let mut generic_hops = 1;
+        if let Some(beyond) = &child.reach.ways {
+            let mut ways = beyond.ways.as_slice();
+            while let [Some(way), rest @ ..] = ways {
+                self.add(way.after(hop));
+                ways = rest;
+            }
+            generic_hops += beyond.generic_hops;
+        }
+        if hop.by.is_generic && child.identity.is_generic && self.generic_hops < generic_hops {
+            self.generic_hops = generic_hops;
+        }
+    }
+
+    /// The cycle that begins with this method, if it is this harness that has to tell of it.
+    const fn cycle(&self, harness: &HarnessIdentity, method: &str) -> Option<Way> {
+        let mut ways = self.ways.as_slice();
+        while let [Some(way), rest @ ..] = ways {
+            if let [Some(first), ..] = way.hops()
+                && way.to.is(harness)
+                && same(first.method, method)
+            {
+                return if self.is_told_by(harness, way) { Some(*way) } else { None };
+            }
+            ways = rest;
+        }
+        None
+    }
+
+    const fn is_told_by(&self, harness: &HarnessIdentity, cycle: &Way) -> bool {
+        let mut hops = cycle.hops();
+        while let [Some(hop), rest @ ..] = hops {
+            if hop.by.precedes(harness) {
+                return false;
+            }
+            hops = rest;
+        }
+        // The types of one block are not told apart. Those that come back to it for ever are in a cycle; those that end,
+        // because one is made of another, are not.
+        !harness.is_generic || self.generic_hops == HOPS
+    }
+}
+
+/// A set of harnesses that may hold more than were put into it.
+#[derive(Debug, Clone, Copy)]
+struct Marks(u128, u128, u128);
+
+impl Marks {
+    const NONE: Self = Self(0, 0, 0);
+
+    const fn of(harness: &HarnessIdentity) -> Self {
+        let hash = harness.hash;
+        Self(1 << (hash >> 57), 1 << (hash >> 50 & 127), 1 << (hash >> 43 & 127))
+    }
+
+    const fn and(self, other: Self) -> Self {
+        Self(self.0 | other.0, self.1 | other.1, self.2 | other.2)
+    }
+
+    const fn may_hold(self, harness: &HarnessIdentity) -> bool {
+        let one = Self::of(harness);
+        self.0 & one.0 != 0 && self.1 & one.1 != 0 && self.2 & one.2 != 0
+    }
+}
+
+/// What a harness reaches by delegations without a bound.
+#[doc(hidden)]
+#[derive(Debug, Clone, Copy)]
+pub struct Reach {
+    from: Option<&'static HarnessIdentity>,
+    marks: Marks,
+    /// Only with [`Trace`].
+    ways: Option<Ways>,
+    /// Whether there may be more.
+    is_cut: bool,
+}
+
+impl Reach {
+    const NOTHING: Self = Self { from: None, marks: Marks::NONE, ways: None, is_cut: false };
+    const CUT: Self = Self { is_cut: true, ..Self::NOTHING };
+
+    /// Nothing yet.
+    #[must_use]
+    pub const fn from<F: Fuel>(from: Option<&'static HarnessIdentity>) -> Self {
+        Self { from, ways: if F::TRACES { Some(Ways::NONE) } else { None }, ..Self::NOTHING }
+    }
+
+    /// This, and what is reached through one method.
+    #[must_use]
+    pub const fn through<const N: usize>(
+        mut self,
+        method: &'static str,
+        availability: SubAgentAvailability,
+        recursion: Recursion,
+        children: [Option<Child>; N],
+    ) -> Self {
+        let Some(by) = self.from else { return self };
+        let hop = Hop { by, method };
+        let mut children = children.as_slice();
+        while recursion.is_unbounded(availability)
+            && let [child, rest @ ..] = children
+        {
+            // What leads nowhere is in no cycle, and would only take room.
+            if let Some(child) = child
+                && (child.reach.is_cut || child.reach.marks.0 != 0)
+            {
+                self.marks = self.marks.and(Marks::of(child.identity)).and(child.reach.marks);
+                if let Some(ways) = &mut self.ways {
+                    ways.add_all(hop, child);
+                }
+            }
+            children = rest;
+        }
+        self
+    }
+}
+
+/// A harness of a child, and what it reaches in turn.
+#[doc(hidden)]
+#[derive(Debug, Clone, Copy)]
+pub struct Child {
+    identity: &'static HarnessIdentity,
+    reach: Reach,
+}
+
+/// The cycle that begins with this method, if it is this harness that has to tell of it.
+pub(crate) const fn cycle<H: Delegates<B, Look> + Delegates<B, Trace>, B>(method: &str) -> Option<Way> {
+    /// Constants of a function are evaluated when it is called.
+    const fn traced<H: Delegates<B, Trace>, B>(method: &str) -> Option<Way> {
+        match &H::REACH {
+            Reach { from: Some(harness), ways: Some(ways), .. } => ways.cycle(harness, method),
+            _ => None,
+        }
+    }
+    match &<H as Delegates<B, Look>>::REACH {
+        Reach { from: Some(harness), marks, .. } if marks.may_hold(harness) => traced::<H, B>(method),
+        _ => None,
+    }
+}
+
+/// How far to walk, a number in unary, and what to remember.
+#[doc(hidden)]
+pub trait Fuel {
+    /// Whether the ways are remembered.
+    const TRACES: bool;
+    type Reach<H: ToolHarness>: Reaches;
+}
+
+/// 0.
+#[doc(hidden)]
+#[derive(Debug)]
+pub enum Spent<const TRACES: bool> {}
+
+/// 1 more than `F`.
+#[doc(hidden)]
+#[derive(Debug)]
+pub struct More<F>(PhantomData<F>);
+
+/// One less than [`HOPS`]: the first hop is that of the harness itself.
+type Far<const TRACES: bool> = More<More<More<More<More<More<More<Spent<TRACES>>>>>>>>;
+
+/// To see whether there may be a cycle.
+#[doc(hidden)]
+pub type Look = Far<false>;
+
+/// To see which.
+#[doc(hidden)]
+pub type Trace = Far<true>;
+
+impl<const TRACES: bool> Fuel for Spent<TRACES> {
+    const TRACES: bool = TRACES;
+    type Reach<H: ToolHarness> = Cut;
+}
+
+impl<F: Fuel> Fuel for More<F> {
+    const TRACES: bool = F::TRACES;
+    type Reach<H: ToolHarness> = H::Reach<F>;
+}
+
+/// Something with a constant [`Reach`].
+#[doc(hidden)]
+pub trait Reaches {
+    const REACH: Reach;
+}
+
+/// A harness whose children have no tools, or are bounded by default.
+#[doc(hidden)]
+#[derive(Debug)]
+pub enum Nowhere {}
+
+impl Reaches for Nowhere {
+    const REACH: Reach = Reach::NOTHING;
+}
+
+/// A harness at which the fuel is spent.
+#[doc(hidden)]
+#[derive(Debug)]
+pub enum Cut {}
+
+impl Reaches for Cut {
+    const REACH: Reach = Reach::CUT;
+}
+
+/// A harness which [delegates](Delegates).
+#[doc(hidden)]
+#[derive(Debug)]
+pub struct Through<H, B, F>(PhantomData<(H, B, F)>);
+
+impl<H: Delegates<B, F>, B, F: Fuel> Reaches for Through<H, B, F> {
+    const REACH: Reach = H::REACH;
+}
+
+/// A harness with subagents that may have no bound and whose children have tools. `F` is the fuel with which the
+/// children are looked at. `B` stands for the block: that a type has two is said of [`ToolHarness`] only.
+#[doc(hidden)]
+pub trait Delegates<B, F: Fuel> {
+    const REACH: Reach;
+}
+
+/// A type that is named as a harness.
+#[doc(hidden)]
+#[derive(Debug)]
+pub struct Beyond<C, F>(PhantomData<(C, F)>);
+
+impl<C: ToolHarness, F: Fuel> Beyond<C, F> {
+    pub const IDENTITY: Option<&'static HarnessIdentity> = Some(C::IDENTITY);
+    pub const CHILD: Option<Child> = Some(Child { identity: C::IDENTITY, reach: <F::Reach<C> as Reaches>::REACH });
+}
+
+/// The other case. That a type is no harness is said where its tools are asked for, and need not be said here.
+#[doc(hidden)]
+pub trait NoHarness {
+    const IDENTITY: Option<&'static HarnessIdentity> = None;
+    const CHILD: Option<Child> = None;
+}
+
+impl<C, F> NoHarness for Beyond<C, F> {}

@@ -3,6 +3,8 @@
 mod args;
 mod expand;
 mod fallback;
+#[cfg(test)]
+mod half_typed;
 mod model;
 mod parse;
 mod problem;

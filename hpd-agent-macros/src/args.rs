@@ -2,6 +2,7 @@
 //! next one.
 
 use proc_macro2::{Group, Span, TokenStream, TokenTree};
+use quote::ToTokens;
 use syn::{
     Attribute, Expr, Ident, Meta, Token,
     ext::IdentExt,
@@ -64,64 +65,70 @@ pub(crate) fn of_tokens(tokens: TokenStream, errors: &mut Vec<syn::Error>) -> Ve
 
 /// The pairs inside of `metadata(…)`.
 pub(crate) fn metadata(group: &Group, errors: &mut Vec<syn::Error>) -> Vec<(syn::LitStr, Expr)> {
-    let parser = |input: ParseStream<'_>| {
-        let mut pairs = Vec::new();
-        while !input.is_empty() {
-            let key = if input.peek(syn::LitStr) {
-                input.parse()?
-            } else {
-                let key = input.call(Ident::parse_any).map_err(|error| Problem::MetadataKey.at(error.span()))?;
-                syn::LitStr::new(&key.unraw().to_string(), key.span())
-            };
-            if !input.peek(Token![=]) {
-                return Err(
-                    Problem::MissingValue { key: key.value(), expected: "a string, number or bool" }.at(key.span())
-                );
-            }
-            input.parse::<Token![=]>()?;
-            let value: Expr = input.parse()?;
-            pairs.push((key, value));
-            if !input.is_empty() {
-                input.parse::<Token![,]>()?;
-            }
-        }
-        Ok(pairs)
+    let parser = |input: ParseStream<'_>| Ok(separated(input, pair, |_| "write a `,` between two pairs".to_owned()));
+    let (found, wrong) =
+        syn::parse::Parser::parse2(parser, group.stream()).unwrap_or_else(|error| (Vec::new(), vec![error]));
+    errors.extend(wrong.into_iter().map(coded));
+    found
+}
+
+fn pair(input: ParseStream<'_>) -> syn::Result<(syn::LitStr, Expr)> {
+    let key = if input.peek(syn::LitStr) {
+        input.parse()?
+    } else {
+        let key = input.call(Ident::parse_any).map_err(|error| Problem::MetadataKey.at(error.span()))?;
+        syn::LitStr::new(&key.unraw().to_string(), key.span())
     };
-    match syn::parse::Parser::parse2(parser, group.stream()) {
-        Ok(pairs) => pairs,
-        Err(error) => {
-            errors.push(error);
-            Vec::new()
-        }
+    let missing = || Problem::MissingValue { key: key.value(), expected: "a string, number or bool" };
+    if !input.peek(Token![=]) {
+        return Err(missing().at(key.span()));
     }
+    let equals: Token![=] = input.parse()?;
+    if input.is_empty() || input.peek(Token![,]) {
+        return Err(missing().at(equals.span()));
+    }
+    let value = expression(input, &key.value())?;
+    Ok((key, value))
+}
+
+/// What the parser itself says about tokens that are no arguments, with the code of such mistakes.
+fn coded(error: syn::Error) -> syn::Error {
+    let text = error.to_string();
+    if text.starts_with("HPD") { error } else { Problem::Malformed { advice: text }.at(error.span()) }
 }
 
 fn run(
     errors: &mut Vec<syn::Error>,
-    parse: impl FnOnce(&dyn Fn(ParseStream<'_>) -> syn::Result<Found>) -> syn::Result<Found>,
+    parse: impl FnOnce(&dyn Fn(ParseStream<'_>) -> syn::Result<Found<Argument>>) -> syn::Result<Found<Argument>>,
 ) -> Vec<Argument> {
-    match parse(&|input| Ok(arguments(input))) {
-        Ok((found, wrong)) => {
-            errors.extend(wrong);
-            found
-        }
-        Err(error) => {
-            errors.push(error);
-            Vec::new()
-        }
-    }
+    let between = |argument: &Argument| match argument.value {
+        Value::Flag => format!("write `{} = …`", argument.key()),
+        _ => "write a `,` between two arguments".to_owned(),
+    };
+    let parsed = parse(&|input| Ok(separated(input, argument, between)));
+    let (found, wrong) = parsed.unwrap_or_else(|error| (Vec::new(), vec![error]));
+    errors.extend(wrong.into_iter().map(coded));
+    found
 }
 
-type Found = (Vec<Argument>, Vec<syn::Error>);
+type Found<T> = (Vec<T>, Vec<syn::Error>);
 
-fn arguments(input: ParseStream<'_>) -> Found {
+/// What stands between commas. One mistake does not hide the next; `between` says what to do about tokens that follow
+/// one without a comma.
+fn separated<T>(
+    input: ParseStream<'_>,
+    parse: impl Fn(ParseStream<'_>) -> syn::Result<T>,
+    between: impl Fn(&T) -> String,
+) -> Found<T> {
     let (mut found, mut errors) = (Vec::new(), Vec::new());
     while !input.is_empty() {
-        let argument = argument(input);
+        let item = parse(input);
         let rest = skip_to_comma(input);
-        match (argument, rest) {
-            (Ok(_), Some(unexpected)) => errors.push(syn::Error::new(unexpected.span(), "expected `,`")),
-            (Ok(argument), None) => found.push(argument),
+        match (item, rest) {
+            (Ok(item), Some(unexpected)) => {
+                errors.push(Problem::Malformed { advice: between(&item) }.at(unexpected.span()));
+            }
+            (Ok(item), None) => found.push(item),
             (Err(error), _) => errors.push(error),
         }
         let _ = input.parse::<Token![,]>();
@@ -130,9 +137,12 @@ fn arguments(input: ParseStream<'_>) -> Found {
 }
 
 fn argument(input: ParseStream<'_>) -> syn::Result<Argument> {
-    let key = input.call(Ident::parse_any)?;
+    let key = key(input)?;
     if input.peek(token::Paren) {
         return Ok(Argument { key, value: Value::Parenthesized(input.parse()?) });
+    }
+    if input.peek(Token![==]) || input.peek(Token![=>]) {
+        return Err(Problem::Malformed { advice: format!("write `{} = …`", key.unraw()) }.at(input.span()));
     }
     if !input.peek(Token![=]) {
         return Ok(Argument { key, value: Value::Flag });
@@ -145,10 +155,30 @@ fn argument(input: ParseStream<'_>) -> syn::Result<Argument> {
     if input.peek(token::Bracket) {
         return Ok(Argument { key, value: Value::List(input.parse()?) });
     }
-    let ahead = input.fork();
-    let value = ahead.parse::<Expr>()?;
-    input.advance_to(&ahead);
+    let value = expression(input, &key.unraw().to_string())?;
     Ok(Argument { key, value: Value::Expr(Box::new(value)) })
+}
+
+/// Leaves the input where it was if there is no expression.
+fn expression(input: ParseStream<'_>, key: &str) -> syn::Result<Expr> {
+    let ahead = input.fork();
+    let value = ahead.parse::<Expr>().map_err(|error| {
+        Problem::Malformed { advice: format!("what stands after `{key} =` is no expression") }.at(error.span())
+    })?;
+    input.advance_to(&ahead);
+    Ok(value)
+}
+
+fn key(input: ParseStream<'_>) -> syn::Result<Ident> {
+    let malformed = |advice: String| Err(Problem::Malformed { advice }.at(input.span()));
+    if input.peek(syn::Lit) {
+        let value = input.fork().parse::<syn::Lit>()?.into_token_stream();
+        return malformed(format!("a value needs its name before it: `agent_id = {value}`, for example"));
+    }
+    match input.call(Ident::parse_any) {
+        Ok(key) => Ok(key),
+        Err(_) => malformed("an argument is a name with a value: `key = value`".to_owned()),
+    }
 }
 
 /// Leaves out what stands before the next comma; gives the first token of it.
@@ -196,9 +226,9 @@ mod tests {
         let mut errors = Vec::new();
         let pairs = metadata(&group(quote!(team = "w", "with-dash" = 1, r#type = true)), &mut errors);
         assert_eq!(pairs.iter().map(|(key, _)| key.value()).collect::<Vec<_>>(), ["team", "with-dash", "type"]);
-        for wrong in [quote!(1 = 2), quote!(a), quote!(a =)] {
+        for wrong in [quote!(1 = 2), quote!(a), quote!(a =, b = 1 1), quote!(a = ;)] {
             metadata(&group(wrong), &mut errors);
         }
-        assert_eq!(errors.len(), 3);
+        assert_eq!(errors.len(), 5, "{errors:?}");
     }
 }

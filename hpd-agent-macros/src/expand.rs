@@ -9,42 +9,49 @@ use quote::{ToTokens, format_ident, quote, quote_spanned};
 use syn::{Attribute, Expr, spanned::Spanned};
 
 use crate::{
-    fallback,
+    attribute, fallback,
     model::{Capability, Harness, Kind, Value},
     parse::{HarnessItem, Method},
-    problem::{Problem, combined},
+    problem::{Problem, Report},
     resolve, tokens, validate,
 };
 
 /// `#[tool_harness]`
 pub(crate) fn tool_harness(arguments: TokenStream, item: TokenStream) -> TokenStream {
     let mut errors = Vec::new();
-    let options = validate::options(arguments, &mut errors);
+    let options = attribute::options(arguments, &mut errors);
+    let mut report = Report::default();
+    report.extend(errors);
     let parsed = match syn::parse2::<HarnessItem>(item.clone()) {
         Ok(parsed) => parsed,
         Err(error) => {
-            errors.push(error);
-            let errors = combined(errors).map(syn::Error::into_compile_error);
+            report.extend([error]);
+            let errors = report.into_items(&[]);
             let item = fallback::unread(&item);
             return quote!(#errors #item);
         }
     };
-    let harness = validate::harness(&parsed, options.name, &mut errors);
-    let krate = resolve::crate_path(options.krate.as_ref()).map_err(|error| errors.push(error)).ok();
+    let krate = resolve::crate_path(options.krate.as_ref()).map_err(|error| report.extend([error])).ok();
+    let harness = validate::harness(&parsed, options, &mut report);
     let implementation = harness.zip(krate).map(|(harness, krate)| implementation(&harness, &krate));
-    let errors = combined(errors).map(syn::Error::into_compile_error);
+    let errors = report.into_items(&tokens::cfgs(&parsed.attrs));
     let item = fallback::item(&parsed);
     quote!(#errors #item #implementation)
 }
 
-/// `#[subagent]` or `#[ai_function]` that no `#[tool_harness]` has taken away.
+/// `#[subagent]` or `#[ai_function]` that no `#[tool_harness]` has taken away. The error stands in the method's body: a
+/// method may be where no other item can be.
 pub(crate) fn outside(attribute: &'static str, item: TokenStream) -> TokenStream {
-    let error = Problem::OutsideHarness { attribute }.at(Span::call_site()).into_compile_error();
-    let item = match syn::parse2::<Method>(item.clone()) {
-        Ok(method) => fallback::tool(&method),
-        Err(_) => item,
-    };
-    quote!(#error #item)
+    let mut report = Report::default();
+    report.extend([Problem::OutsideHarness { attribute }.at(Span::call_site())]);
+    let errors = report.into_items(&[]);
+    match syn::parse2::<Method>(item.clone()) {
+        Ok(method) => fallback::tool(&method.with_first(errors)),
+        Err(_) => {
+            let error = Problem::OutsideHarness { attribute }.at(Span::call_site()).into_compile_error();
+            quote!(#error #item)
+        }
+    }
 }
 
 fn implementation(harness: &Harness, krate: &TokenStream) -> TokenStream {
@@ -53,6 +60,7 @@ fn implementation(harness: &Harness, krate: &TokenStream) -> TokenStream {
     let mut constants = TokenStream::new();
     let name = scope.checked_text("HARNESS_NAME", &[], "harness_name", name, &mut constants);
     let entries: Vec<_> = capabilities.iter().map(|capability| scope.entry(capability, &mut constants)).collect();
+    constants.extend(scope.uniqueness());
     let has_functions = capabilities.iter().any(|capability| matches!(capability.kind, Kind::Function(_)));
     let plain_output = has_functions.then(|| {
         quote!(
@@ -61,18 +69,29 @@ fn implementation(harness: &Harness, krate: &TokenStream) -> TokenStream {
     });
     let (impl_generics, _, where_clause) = generics.split_for_impl();
     let is_generic = !generics.params.is_empty();
-    // A type with parameters is a harness where it meets what the trait demands.
-    let bounds = is_generic.then(|| quote!(Self: ::core::marker::Send + ::core::marker::Sync + 'static,));
-    let where_clause = match (where_clause, bounds) {
-        (clause, None) => clause.to_token_stream(),
-        (None, Some(bounds)) => quote!(where #bounds),
-        (Some(clause), Some(bounds)) => {
+    let span = ty.span();
+    // A type with parameters is a harness where it meets what the trait demands. For any other type the demand is
+    // reported here, once, and taken as met by all that follows.
+    let this = if is_generic { quote!(Self) } else { ty.to_token_stream() };
+    let shared = quote_spanned!(span=> #this: ::core::marker::Send + ::core::marker::Sync + 'static,);
+    let where_clause = match where_clause {
+        None => quote!(where #shared),
+        Some(clause) => {
             let predicates = clause.predicates.iter();
-            quote!(where #(#predicates,)* #bounds)
+            quote!(where #(#predicates,)* #shared)
         }
     };
-    let span = ty.span();
     let location = quote_spanned!(span=> __hpd::Location::caller());
+    let only_block = Ident::new("__HPD0007_ONE_TOOL_HARNESS_BLOCK_FOR_A_TYPE", span);
+    let (_, _, own_clause) = generics.split_for_impl();
+    let only_block = quote! {
+        #[doc(hidden)]
+        impl #impl_generics #ty #own_clause {
+            #[doc(hidden)]
+            const #only_block: () = ();
+        }
+    };
+    let harness = quote_spanned!(span=> __hpd::registered::<#ty>());
     let registration = (!is_generic).then(|| {
         quote! {
             __hpd::inventory::submit!(__hpd::Registration::new(
@@ -80,7 +99,7 @@ fn implementation(harness: &Harness, krate: &TokenStream) -> TokenStream {
                 ::core::module_path!(),
                 ::core::env!("CARGO_PKG_NAME"),
                 #location,
-                __hpd::HarnessRef::of::<#ty>(),
+                #harness,
             ));
         }
     });
@@ -99,6 +118,7 @@ fn implementation(harness: &Harness, krate: &TokenStream) -> TokenStream {
             #plain_output
             #constants
             #registration
+            #only_block
             #[automatically_derived]
             impl #impl_generics __hpd::ToolHarness for #ty #where_clause {
                 const HARNESS: __hpd::HarnessTable<Self> = __hpd::HarnessTable {
@@ -127,8 +147,35 @@ struct Sort<'a> {
     ty: TokenStream,
     /// The check of the runtime crate that it has to pass.
     check: Option<&'a str>,
-    /// Whether the variants of `ty` are in scope.
-    has_variants: bool,
+    /// Of what all names are in scope in the value.
+    scope: Option<TokenStream>,
+}
+
+/// Where a constant is, for those who use it.
+enum Constant {
+    /// In an item.
+    Item(Ident),
+    /// In its place, since it depends on the parameters of the block.
+    Inline(TokenStream),
+}
+
+impl Constant {
+    /// The item, for a second use.
+    fn name(&self) -> Option<&Ident> {
+        match self {
+            Self::Item(name) => Some(name),
+            Self::Inline(_) => None,
+        }
+    }
+}
+
+impl ToTokens for Constant {
+    fn to_tokens(&self, out: &mut TokenStream) {
+        match self {
+            Self::Item(name) => name.to_tokens(out),
+            Self::Inline(block) => block.to_tokens(out),
+        }
+    }
 }
 
 /// Names of parameters of generated closures: the same hygiene wherever they are used.
@@ -161,7 +208,7 @@ impl Scope<'_> {
             }
         }
         let entry = match &capability.kind {
-            Kind::Function(function) => self.function(capability, function, &mut setters),
+            Kind::Function(function) => self.function(capability, function, &mut setters, constants),
             Kind::SubAgent(sub_agent) => self.sub_agent(capability, sub_agent, &mut setters, constants),
         };
         quote!(#(#cfgs)* #entry #setters)
@@ -185,8 +232,8 @@ impl Scope<'_> {
             Value::Literal(text) => text.to_token_stream(),
             Value::Constant(expr) => {
                 let ty = quote!(&'static ::core::primitive::str);
-                let sort = Sort { ty, check: Some(check), has_variants: false };
-                self.constant(name, cfgs, &sort, expr, constants)
+                let sort = Sort { ty, check: Some(check), scope: None };
+                self.constant(name, cfgs, &sort, expr, constants).into_token_stream()
             }
         }
     }
@@ -201,8 +248,8 @@ impl Scope<'_> {
         sort: &Sort<'_>,
         expr: &Expr,
         constants: &mut TokenStream,
-    ) -> TokenStream {
-        let Sort { ty, check, has_variants } = sort;
+    ) -> Constant {
+        let Sort { ty, check, scope } = sort;
         let span = tokens::anchor(expr);
         let check = |value: &Ident| {
             check.map(|check| {
@@ -210,14 +257,18 @@ impl Scope<'_> {
                 quote_spanned!(span=> __hpd::check::#check(&#value))
             })
         };
-        let value = |expr: TokenStream| if *has_variants { quote!({ use #ty::*; #expr }) } else { expr };
+        let value = |expr: TokenStream| match scope {
+            Some(scope) => quote!({ use #scope::*; #expr }),
+            None => expr,
+        };
         let Harness { generics, ty: this, .. } = self.harness;
         let independent = tokens::is_independent(expr, generics);
+        let is_inline = self.is_inline(expr);
         let expr = expr.to_token_stream();
-        if !independent && !generics.params.is_empty() && tokens::depend_on(expr.clone(), generics) {
+        if is_inline {
             let name = Ident::new("value", Span::mixed_site());
             let (check, value) = (check(&name), value(expr));
-            return quote!(const { let #name: #ty = #value; #check; #name });
+            return Constant::Inline(quote!(const { let #name: #ty = #value; #check; #name }));
         }
         let constant = format_ident!("__{name}");
         let value = value(if independent { expr } else { tokens::without_self(expr, this) });
@@ -227,7 +278,58 @@ impl Scope<'_> {
             let name = format_ident!("__CHECK_{name}");
             constants.extend(quote!(#(#cfgs)* const #name: () = #check;));
         }
-        constant.to_token_stream()
+        Constant::Item(constant)
+    }
+
+    /// Whether a constant stands in its place, because the parameters of the block decide what it is.
+    fn is_inline(&self, expr: &Expr) -> bool {
+        let generics = &self.harness.generics;
+        !generics.params.is_empty()
+            && !tokens::is_independent(expr, generics)
+            && tokens::depend_on(expr.to_token_stream(), generics)
+    }
+
+    /// The checks of names and ids that are constants beside all others of the harness. Literals were compared already.
+    fn uniqueness(&self) -> TokenStream {
+        let capabilities = &self.harness.capabilities;
+        let names = capabilities.iter().map(|capability| (capability, capability.name.as_ref()));
+        let ids = capabilities.iter().filter_map(|capability| match &capability.kind {
+            Kind::SubAgent(sub_agent) => Some((capability, Some(sub_agent.agent_id.as_ref()?))),
+            Kind::Function(_) => None,
+        });
+        let mut checks = self.distinct("tool_name", "other_tools", &names.collect::<Vec<_>>());
+        checks.extend(self.distinct("agent_id", "other_agents", &ids.collect::<Vec<_>>()));
+        checks
+    }
+
+    /// One table of all texts, which each constant is compared with.
+    fn distinct(&self, text: &str, check: &str, all: &[(&Capability, Option<&Value>)]) -> TokenStream {
+        let constant = |value: &Option<&Value>| matches!(value, Some(Value::Constant(expr)) if !self.is_inline(expr));
+        if all.len() < 2 || !all.iter().any(|(_, value)| constant(value)) {
+            return TokenStream::new();
+        }
+        let text = text.to_uppercase();
+        let constant_name = |capability: &Capability| format_ident!("__{text}_{}", capability.index);
+        let rows = all.iter().filter_map(|(capability, value)| {
+            let Capability { cfgs, method_name, .. } = capability;
+            let (text, is_constant) = match value {
+                None => (method_name.to_token_stream(), false),
+                Some(Value::Literal(text)) => (text.to_token_stream(), false),
+                Some(Value::Constant(expr)) if self.is_inline(expr) => return None,
+                Some(Value::Constant(_)) => (constant_name(capability).to_token_stream(), true),
+            };
+            Some(quote!(#(#cfgs)* (#text, #method_name, #is_constant)))
+        });
+        let table = format_ident!("__{text}S");
+        let mut checks = quote!(const #table: __hpd::check::Texts = &[#(#rows),*];);
+        for (capability, value) in all.iter().filter(|(_, value)| constant(value)) {
+            let Some(Value::Constant(expr)) = value else { continue };
+            let (cfgs, method, span) = (&capability.cfgs, &capability.method_name, tokens::anchor(expr));
+            let check = Ident::new(check, span);
+            let call = quote_spanned!(span=> __hpd::check::#check(#method, #table));
+            checks.extend(quote!(#(#cfgs)* const _: () = #call;));
+        }
+        checks
     }
 
     /// The call of the method. What is wrong with the future that it gives is reported at the method's name.
@@ -240,7 +342,7 @@ impl Scope<'_> {
 }
 
 /// `.name(value)`
-fn set(out: &mut TokenStream, name: &str, value: &TokenStream) {
+fn set(out: &mut TokenStream, name: &str, value: &impl ToTokens) {
     let name = Ident::new(name, Span::call_site());
     out.extend(quote!(.#name(#value)));
 }

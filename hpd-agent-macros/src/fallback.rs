@@ -51,13 +51,21 @@ pub(crate) fn tool(method: &Method) -> TokenStream {
     let attrs = attrs.iter().filter(|attr| parse::capability(attr).is_none());
     let mut sig = sig.clone();
     for input in &mut sig.inputs {
-        if let FnArg::Typed(input) = input {
-            input.attrs.retain(|attr| !attr.path().is_ident("doc"));
-        }
+        let attrs = match input {
+            FnArg::Typed(input) => &mut input.attrs,
+            FnArg::Receiver(receiver) => &mut receiver.attrs,
+        };
+        attrs.retain(|attr| !attr.path().is_ident("doc") && !parse::is_arg(attr));
     }
     // The form of a tool is not its author's choice, and one with a mistake is not unused.
     let lints = quote! {
-        #[allow(dead_code, clippy::unused_self, clippy::unused_async, clippy::needless_pass_by_value)]
+        #[allow(
+            dead_code,
+            clippy::unused_self,
+            clippy::unused_async,
+            clippy::needless_pass_by_value,
+            clippy::missing_const_for_fn
+        )]
     };
     let sig = sig.into_token_stream();
     quote!(#(#attrs)* #lints #vis #sig #body)

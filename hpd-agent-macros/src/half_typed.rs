@@ -36,7 +36,9 @@ fn declarations() -> Vec<Declaration> {
                 station(city, ctx).await
             }
         },
-        quote!(const DEPTH: u32 = { 1 + 1 };),
+        quote!(
+            const DEPTH: u32 = { 1 + 1 };
+        ),
         quote! {
             /// Researches.
             #[cfg(feature = "research")]
@@ -167,9 +169,13 @@ fn anything_that_is_cut_off_or_left_out_leaves_the_rest() {
             let others = || declaration.members.iter().enumerate().filter(move |(other, _)| *other != at);
             for half in changed(member) {
                 tried += 1;
-                let input = declaration.with(others().map(|(_, member)| member.clone()).take(at).chain([half.clone()]).chain(
-                    others().map(|(_, member)| member.clone()).skip(at),
-                ));
+                let input = declaration.with(
+                    others()
+                        .map(|(_, member)| member.clone())
+                        .take(at)
+                        .chain([half.clone()])
+                        .chain(others().map(|(_, member)| member.clone()).skip(at)),
+                );
                 let output = expand(&input);
                 let text = output.to_string();
                 assert!(text.contains("ToolHarness for Tools"), "no harness is left of: {half}\n{text}");
@@ -225,7 +231,8 @@ fn half_typed_arguments_of_the_block() {
     );
     for half in changed(&quote!(name = "tools", crate = ::facade::hpd_agent)) {
         let expansion = || expand::tool_harness(half.clone(), item.clone());
-        let text = catch_unwind(AssertUnwindSafe(expansion)).unwrap_or_else(|_| panic!("panicked on: {half}")).to_string();
+        let text =
+            catch_unwind(AssertUnwindSafe(expansion)).unwrap_or_else(|_| panic!("panicked on: {half}")).to_string();
         assert!(text.contains("fn echo (& self , text : String) -> String { text }"), "{half}\n{text}");
         assert!(text.contains("ToolHarness for Tools") || text.contains("compile_error !"), "{half}\n{text}");
     }

@@ -1,14 +1,17 @@
 //! The macros of `hpd-agent`. Use them through that crate, which documents them.
 
 mod args;
+mod attribute;
 mod expand;
 mod fallback;
 #[cfg(test)]
 mod half_typed;
 mod model;
+mod names;
 mod parse;
 mod problem;
 mod resolve;
+mod signature;
 #[cfg(test)]
 mod snapshots;
 mod tokens;

@@ -50,9 +50,14 @@ pub(crate) struct Param {
     pub(crate) name: String,
     /// The doc comment, an expression of type `&'static str`; empty if there is none.
     pub(crate) doc: TokenStream,
+    /// What is said instead of the doc comment.
+    pub(crate) description: Option<Value>,
+    pub(crate) cfgs: Vec<Attribute>,
     /// Lifetimes of the method are replaced by `'_`.
     pub(crate) ty: TokenStream,
     pub(crate) span: Span,
+    /// What it is if the model does not give it.
+    pub(crate) default: Option<Expr>,
 }
 
 /// What `#[subagent]` says.
@@ -123,16 +128,31 @@ impl Policy {
         match self {
             Self::Context => "for example `context = ModelChoice`",
             Self::InvocationMode => "for example `invocation_mode = ModelChoice`",
-            Self::Availability => "for example `availability = SubAgentAvailability::through_depth(2)`",
+            Self::Availability => "for example `availability = through_depth(2)`",
             Self::Lifecycle => "for example `lifecycle = Continuable`",
             Self::ForkCompaction => "for example `fork_compaction = Disable`",
-            Self::BackgroundNotification => "for example `background_notification = BackgroundNotification::None`",
+            Self::BackgroundNotification => "for example `background_notification = None`",
         }
     }
 
-    /// Whether the type is an enum, whose variants are then in scope in the value.
-    pub(crate) const fn has_variants(self) -> bool {
-        !matches!(self, Self::Availability)
+    /// What a value can be, by the names that are in scope in it.
+    pub(crate) const fn variants(self) -> &'static [&'static str] {
+        match self {
+            Self::Context => &["Fork", "Fresh", "Isolated", "ModelChoice"],
+            Self::InvocationMode => &["SynchronousOnly", "BackgroundOnly", "ModelChoice"],
+            Self::Availability => &["ROOT_ONLY", "ANY_ALLOWED_DEPTH", "through_depth"],
+            Self::Lifecycle => &["OneShot", "Continuable"],
+            Self::ForkCompaction => &["Inherit", "Apply", "Disable"],
+            Self::BackgroundNotification => &["None", "OnFinalState", "Strategy"],
+        }
+    }
+
+    /// What is imported around a value, so that these names are in scope: the type, or a module of the same names.
+    pub(crate) const fn scope(self) -> &'static str {
+        match self {
+            Self::Availability => "availability",
+            _ => self.type_name(),
+        }
     }
 
     /// The check that the value goes through, in the runtime crate.

@@ -133,10 +133,28 @@ impl Parse for Method {
     }
 }
 
+impl Method {
+    /// The method with `items` before everything else in its body.
+    pub(crate) fn with_first(mut self, items: TokenStream) -> Self {
+        if let TokenTree::Group(body) = &self.body {
+            let rest = body.stream();
+            let mut group = proc_macro2::Group::new(body.delimiter(), quote!(#items #rest));
+            group.set_span(body.span());
+            self.body = TokenTree::Group(group);
+        }
+        self
+    }
+}
+
 /// The capability attributes, by the last segment of their paths.
 pub(crate) fn capability(attribute: &Attribute) -> Option<&'static str> {
     let last = attribute.path().segments.last()?;
     ["subagent", "ai_function"].into_iter().find(|name| last.ident == name)
+}
+
+/// Whether it is `#[arg]`, on a parameter.
+pub(crate) fn is_arg(attribute: &Attribute) -> bool {
+    attribute.path().is_ident("arg")
 }
 
 /// The name of the type: its last segment.

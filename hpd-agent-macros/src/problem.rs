@@ -1,15 +1,20 @@
-//! Every mistake that the macros report. One variant per kind, so that each has one place for its words.
+//! Every mistake that the macros report. One variant per kind, so that each has one place for its words. The code of a
+//! kind stays what it is; the book has a page for each.
 
 use std::fmt;
 
-use proc_macro2::Span;
+use proc_macro2::{Span, TokenStream};
+use quote::quote;
+use syn::Attribute;
+
+use crate::names::{AGENT_ID, TOOL_NAME};
 
 /// A mistake in a declaration.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Problem {
     /// `#[subagent]` or `#[ai_function]` where no `#[tool_harness]` collects it.
     OutsideHarness { attribute: &'static str },
-    /// `#[tool_harness]` on something else than an inherent impl.
+    /// `#[tool_harness]` on something else than an `impl`.
     NotAnImpl { found: &'static str },
     /// `#[tool_harness]` on an `impl Trait for Type`.
     TraitImpl,
@@ -19,52 +24,80 @@ pub(crate) enum Problem {
     NotAMethod { attribute: &'static str },
     /// Two capability attributes on one method.
     TwoAttributes { method: String },
+    /// The package does not depend on the runtime crate.
+    CrateNotFound,
+
     /// `#[subagent = …]`.
     AttributeShape { attribute: &'static str },
     /// An argument that does not exist.
-    UnknownArgument { attribute: &'static str, key: String, nearest: Option<&'static str>, legal: String },
+    UnknownArgument { attribute: &'static str, key: String, advice: UnknownAdvice, legal: String },
     /// An argument that was given already.
     RepeatedArgument { key: String },
     /// `key =` or `key` without the value that it needs.
     MissingValue { key: String, expected: &'static str },
     /// A value of another kind than the argument takes.
     WrongValue { key: String, expected: &'static str },
+    /// A name that is no variant of the policy, but nearly one.
+    UnknownVariant { key: String, found: String, variant: &'static str },
+    /// Something that is no argument at all.
+    Malformed { advice: String },
+    /// A key of `metadata(…)` that is neither a name nor a string.
+    MetadataKey,
+    /// A list with nothing in it.
+    EmptyList { key: String },
+
     /// A text that is no legal agent id.
     AgentId { text: String },
     /// A text that is no legal tool name; `derived` from the method's name.
     ToolName { text: String, derived: bool },
     /// A text that is no legal name of a harness; `derived` from the type's name.
     HarnessName { text: String, derived: bool },
-    /// A parameter whose name a model cannot be shown.
-    ParameterName { text: String },
+    /// A parameter whose name a model cannot be shown; `derived` from the parameter itself.
+    ParameterName { text: String, derived: bool },
+    /// A name that another method of the harness has too.
+    DuplicateName { name: String },
+    /// The other of two with one name.
+    FirstName { name: String },
+    /// An agent id that another method of the harness has too.
+    DuplicateAgentId { id: String },
+    /// The other of two with one agent id.
+    FirstAgentId { id: String },
+    /// A name that another parameter of the function has too.
+    DuplicateParameter { name: String },
+
     /// No doc comment and no `description`.
     MissingDescription { method: String },
     /// A description without a word in it.
     BlankDescription,
-    /// A name that another method of the harness has too.
-    DuplicateName { name: String },
-    /// The other of two with one name.
-    FirstUse { name: String },
+
     /// `self` or `&mut self`.
     Receiver { found: &'static str },
     /// Type or const parameters on a method.
     MethodGenerics { method: String },
+    /// `unsafe fn`, `const fn`, `extern fn`.
+    Qualifier { method: String, found: &'static str },
+    /// More parameters than a `#[subagent]` method takes, or a strange one.
+    SubAgentParameters,
+
     /// `impl Trait` as the type of a parameter.
     ImplTraitParameter,
-    /// `&str`, `&[T]`.
+    /// A type that borrows: `&str`, `Option<&str>`, `&[T]`.
     BorrowedParameter { instead: String },
     /// `(a, b): (A, B)`.
     PatternParameter,
-    /// `#[cfg]` on a parameter.
-    CfgOnParameter,
-    /// More parameters than a `#[subagent]` method takes.
-    SubAgentParameters,
-    /// `unsafe fn`.
-    UnsafeMethod { method: String },
-    /// A key of `metadata(…)` that is neither a name nor a string.
-    MetadataKey,
-    /// The package does not depend on the runtime crate.
-    CrateNotFound,
+    /// A parameter without a default after one that has one.
+    RequiredAfterDefault { name: String, before: String },
+    /// `#[arg]` on what is no argument of a model.
+    ArgOnOther { what: &'static str },
+}
+
+/// What else can be said about an argument that does not exist.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum UnknownAdvice {
+    Nothing,
+    Nearest(&'static str),
+    /// Another attribute has it.
+    BelongsTo(&'static str),
 }
 
 impl Problem {
@@ -72,10 +105,51 @@ impl Problem {
     pub(crate) fn at(self, span: Span) -> syn::Error {
         syn::Error::new(span, self)
     }
+
+    /// The number in the code.
+    const fn number(&self) -> u16 {
+        match self {
+            Self::OutsideHarness { .. } => 1,
+            Self::NotAnImpl { .. } => 2,
+            Self::TraitImpl => 3,
+            Self::UnnamedType => 4,
+            Self::NotAMethod { .. } => 5,
+            Self::TwoAttributes { .. } => 6,
+            Self::CrateNotFound => 8,
+            Self::AttributeShape { .. } => 10,
+            Self::UnknownArgument { .. } => 11,
+            Self::RepeatedArgument { .. } => 12,
+            Self::MissingValue { .. } => 13,
+            Self::WrongValue { .. } => 14,
+            Self::Malformed { .. } => 15,
+            Self::MetadataKey => 16,
+            Self::EmptyList { .. } => 19,
+            Self::AgentId { .. } => 20,
+            Self::ToolName { .. } => 21,
+            Self::HarnessName { .. } => 22,
+            Self::ParameterName { .. } => 23,
+            Self::DuplicateName { .. } | Self::FirstName { .. } => 24,
+            Self::DuplicateAgentId { .. } | Self::FirstAgentId { .. } => 25,
+            Self::DuplicateParameter { .. } => 26,
+            Self::MissingDescription { .. } => 30,
+            Self::BlankDescription => 31,
+            Self::Receiver { .. } => 40,
+            Self::MethodGenerics { .. } => 41,
+            Self::Qualifier { .. } => 42,
+            Self::SubAgentParameters => 43,
+            Self::ImplTraitParameter => 50,
+            Self::BorrowedParameter { .. } => 51,
+            Self::PatternParameter => 52,
+            Self::RequiredAfterDefault { .. } => 54,
+            Self::ArgOnOther { .. } => 56,
+            Self::UnknownVariant { .. } => 64,
+        }
+    }
 }
 
 impl fmt::Display for Problem {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "HPD{:04}: ", self.number())?;
         match self {
             Self::OutsideHarness { attribute } => write!(
                 f,
@@ -89,28 +163,41 @@ impl fmt::Display for Problem {
                 "#[tool_harness] goes on an inherent `impl` block, not on the implementation of a trait; move the \
                  methods to `impl YourType { … }`",
             ),
-            Self::UnnamedType => f.write_str("#[tool_harness] needs an `impl` block of a type that has a name"),
+            Self::UnnamedType => f.write_str(
+                "#[tool_harness] needs an `impl` block of a type that has a name; wrap it: `struct YourType(…);`",
+            ),
             Self::NotAMethod { attribute } => {
-                write!(f, "#[{attribute}] goes on a method, and this is none")
+                write!(f, "#[{attribute}] goes on a method, and this is none; remove the attribute")
             }
             Self::TwoAttributes { method } => write!(
                 f,
                 "`{method}` has two attributes that make a tool of it; a method is either a #[subagent] or an \
-                 #[ai_function]"
+                 #[ai_function]: remove one"
+            ),
+            Self::CrateNotFound => f.write_str(
+                "this package does not depend on `hpd-agent`; add it, or name the crate that re-exports it: \
+                 `#[tool_harness(crate = ::facade::hpd_agent)]`",
             ),
             Self::AttributeShape { attribute } => {
                 write!(f, "write `#[{attribute}]` or `#[{attribute}(key = value, …)]`")
             }
-            Self::UnknownArgument { attribute, key, nearest, legal } => {
+            Self::UnknownArgument { attribute, key, advice, legal } => {
                 write!(f, "#[{attribute}] has no argument `{key}`")?;
-                match nearest {
-                    Some(nearest) => write!(f, "; did you mean `{nearest}`? Legal are {legal}"),
-                    None => write!(f, "; legal are {legal}"),
+                match advice {
+                    UnknownAdvice::Nearest(nearest) => write!(f, "; did you mean `{nearest}`? Legal are {legal}"),
+                    UnknownAdvice::BelongsTo(other) => write!(f, ", which belongs to #[{other}]; legal are {legal}"),
+                    UnknownAdvice::Nothing => write!(f, "; legal are {legal}"),
                 }
             }
             Self::RepeatedArgument { key } => write!(f, "`{key}` is given twice; remove one of the two"),
             Self::MissingValue { key, expected } => write!(f, "`{key}` needs a value: {expected}"),
             Self::WrongValue { key, expected } => write!(f, "`{key}` takes something else: {expected}"),
+            Self::UnknownVariant { key, found, variant } => {
+                write!(f, "`{key}` has no variant `{found}`; did you mean `{key} = {variant}`?")
+            }
+            Self::Malformed { advice } => f.write_str(advice),
+            Self::MetadataKey => f.write_str("write `metadata(key = value, …)`; a key is a name or a string literal"),
+            Self::EmptyList { key } => write!(f, "`{key}` is empty; leave it out, or say what belongs in it"),
             Self::AgentId { text } => write!(f, "the agent id {text:?} is not legal: expected {AGENT_ID}"),
             Self::ToolName { text, derived: false } => {
                 write!(f, "the tool name {text:?} is not legal: expected {TOOL_NAME}")
@@ -128,23 +215,36 @@ impl fmt::Display for Problem {
                 "the type's name {text:?} is no legal harness name: expected {AGENT_ID}; write \
                  `#[tool_harness(name = \"…\")]`"
             ),
-            Self::ParameterName { text } => write!(
+            Self::ParameterName { text, derived } => {
+                let advice = if *derived { "; rename it or write `#[arg(name = \"…\")]`" } else { "" };
+                write!(
+                    f,
+                    "the parameter's name {text:?} is not one that every model provider accepts: expected \
+                     {TOOL_NAME}{advice}"
+                )
+            }
+            Self::DuplicateName { name } => write!(
                 f,
-                "the parameter's name {text:?} is not one that every model provider accepts: expected {TOOL_NAME}"
+                "this harness has two tools named `{name}`; rename one of the methods or give one `name = \"…\"`"
             ),
+            Self::FirstName { name } => write!(f, "the first tool named `{name}` is here"),
+            Self::DuplicateAgentId { id } => write!(
+                f,
+                "this harness defines the agent `{id}` twice; an id stands for one definition: give one of them \
+                 another id"
+            ),
+            Self::FirstAgentId { id } => write!(f, "the first definition of the agent `{id}` is here"),
+            Self::DuplicateParameter { name } => {
+                write!(f, "this function has two parameters that the model would know as `{name}`; rename one")
+            }
             Self::MissingDescription { method } => write!(
                 f,
                 "`{method}` needs a description, by which a model decides when to use it: write a doc comment \
                  (`/// …`) or `description = \"…\"`"
             ),
             Self::BlankDescription => {
-                f.write_str("the description is blank: say what the tool does, for the model that chooses it")
+                f.write_str("the description is blank: say what it is for, for the model that chooses it")
             }
-            Self::DuplicateName { name } => write!(
-                f,
-                "this harness has two tools named `{name}`; rename one of the methods or give one `name = \"…\"`"
-            ),
-            Self::FirstUse { name } => write!(f, "the first tool named `{name}` is here"),
             Self::Receiver { found } => write!(
                 f,
                 "a tool takes `&self` or nothing, not `{found}`: a harness is shared by all calls; keep what changes \
@@ -154,6 +254,20 @@ impl fmt::Display for Problem {
                 f,
                 "`{method}` is called by a model, which cannot choose types: remove its type and const parameters, or \
                  put them on the `impl` block"
+            ),
+            Self::Qualifier { method, found } => match *found {
+                "unsafe" => {
+                    write!(f, "`{method}` is called by a model, which can keep no promise: it must not be `unsafe`")
+                }
+                found => write!(
+                    f,
+                    "`{method}` is called by a model, while the program runs: it must not be `{found}`; call such a \
+                     function from a plain method"
+                ),
+            },
+            Self::SubAgentParameters => f.write_str(
+                "a #[subagent] method takes `&self` or nothing, and optionally `&HarnessContext`; the model's input \
+                 goes to the child agent",
             ),
             Self::ImplTraitParameter => {
                 f.write_str("`impl Trait` cannot be a parameter here: a model cannot choose a type; name the type")
@@ -165,121 +279,44 @@ impl fmt::Display for Problem {
             Self::PatternParameter => {
                 f.write_str("a parameter of an #[ai_function] needs a plain name, which the model is shown")
             }
-            Self::CfgOnParameter => {
-                f.write_str("#[cfg] on a parameter is not supported here; write two methods, each with its own #[cfg]")
-            }
-            Self::SubAgentParameters => f.write_str(
-                "a #[subagent] method takes `&self` or nothing, and optionally `&HarnessContext`; the model's input \
-                 goes to the child agent",
+            Self::RequiredAfterDefault { name, before } => write!(
+                f,
+                "`{name}` has to be given and stands behind `{before}`, which has a default; put it before, or give \
+                 it a default too"
             ),
-            Self::UnsafeMethod { method } => {
-                write!(f, "`{method}` is called by a model, which can keep no promise: it must not be `unsafe`")
+            Self::ArgOnOther { what } => {
+                write!(f, "#[arg] describes an argument of the model, and {what} is none; remove it")
             }
-            Self::MetadataKey => f.write_str("write `metadata(key = value, …)`; a key is a name or a string literal"),
-            Self::CrateNotFound => f.write_str(
-                "this package does not depend on `hpd-agent`; add it, or name the crate that re-exports it: \
-                 `#[tool_harness(crate = ::facade::hpd_agent)]`",
-            ),
         }
     }
 }
 
-/// What an agent id has to look like. The runtime crate has the same words.
-pub(crate) const AGENT_ID: &str = "1 to 128 characters from A-Z a-z 0-9 . _ / -, the first one a letter or digit";
-/// What a tool name has to look like. The runtime crate has the same words.
-pub(crate) const TOOL_NAME: &str = "1 to 64 characters from A-Z a-z 0-9 _ -";
-
-/// Whether `text` is a legal agent id.
-pub(crate) fn is_agent_id(text: &str) -> bool {
-    text.len() <= 128
-        && text.starts_with(|c: char| c.is_ascii_alphanumeric())
-        && text.chars().all(|c| c.is_ascii_alphanumeric() || matches!(c, '.' | '_' | '/' | '-'))
+/// What is wrong, and under which conditions it is there to be wrong.
+#[derive(Default)]
+pub(crate) struct Report {
+    found: Vec<(Vec<Attribute>, Vec<syn::Error>)>,
 }
 
-/// Whether `text` is a legal tool name.
-pub(crate) fn is_tool_name(text: &str) -> bool {
-    (1..=64).contains(&text.len()) && text.chars().all(|c| c.is_ascii_alphanumeric() || matches!(c, '_' | '-'))
-}
-
-/// All errors that were found, as one.
-pub(crate) fn combined(errors: Vec<syn::Error>) -> Option<syn::Error> {
-    errors.into_iter().reduce(|mut all, error| {
-        all.combine(error);
-        all
-    })
-}
-
-/// The legal word that `wrong` was probably meant to be.
-pub(crate) fn nearest(wrong: &str, legal: &[&'static str]) -> Option<&'static str> {
-    let wrong = wrong.trim_start_matches("r#").to_lowercase();
-    let (best, word) = legal.iter().map(|word| (distance(&wrong, word), *word)).min()?;
-    if best <= 2.max(word.len() / 4) {
-        return Some(word);
+impl Report {
+    /// Adds errors that are there whenever the block is.
+    pub(crate) fn extend(&mut self, errors: impl IntoIterator<Item = syn::Error>) {
+        self.under(&[], errors.into_iter().collect());
     }
-    // `harnesses` for `tool_harnesses`, `context_policy` for `context`, `depth` for nothing.
-    let related = |word: &&&'static str| wrong.len() > 3 && (word.contains(&*wrong) || wrong.contains(**word));
-    legal.iter().filter(related).max_by_key(|word| word.len()).copied()
-}
 
-/// How many letters have to be changed, added or removed.
-fn distance(one: &str, other: &str) -> usize {
-    let mut row: Vec<usize> = (0..=other.chars().count()).collect();
-    for (i, a) in one.chars().enumerate() {
-        let mut diagonal = i;
-        let mut left = i + 1;
-        for (cell, b) in row.iter_mut().skip(1).zip(other.chars()) {
-            let above = *cell;
-            left = (diagonal + usize::from(a != b)).min(above + 1).min(left + 1);
-            diagonal = above;
-            *cell = left;
-        }
-        if let Some(first) = row.first_mut() {
-            *first = i + 1;
-        }
-    }
-    row.last().copied().unwrap_or_default()
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn the_nearest_word_is_near() {
-        let legal = ["agent_id", "name", "context", "invocation_mode", "availability", "tool_harnesses"];
-        for (wrong, right) in [
-            ("agentid", Some("agent_id")),
-            ("agent_ids", Some("agent_id")),
-            ("contxt", Some("context")),
-            ("context_policy", Some("context")),
-            ("harnesses", Some("tool_harnesses")),
-            ("mode", Some("invocation_mode")),
-            ("Name", Some("name")),
-            ("temperature", None),
-            ("x", None),
-        ] {
-            assert_eq!(nearest(wrong, &legal), right, "{wrong}");
+    /// Adds errors in something that these `#[cfg]`s can remove.
+    pub(crate) fn under(&mut self, cfgs: &[Attribute], errors: Vec<syn::Error>) {
+        if !errors.is_empty() {
+            self.found.push((cfgs.to_vec(), errors));
         }
     }
 
-    #[test]
-    fn edit_distance() {
-        for (one, other, expected) in
-            [("", "", 0), ("a", "", 1), ("", "ab", 2), ("kitten", "sitting", 3), ("ab", "ba", 2)]
-        {
-            assert_eq!(distance(one, other), expected, "{one} {other}");
-        }
-    }
-
-    #[test]
-    fn ids_and_names() {
-        assert!(is_agent_id("specialist.reviewer/v2") && is_agent_id(&"a".repeat(128)));
-        for wrong in ["", "-a", ".a", "has space", "é", &"a".repeat(129)] {
-            assert!(!is_agent_id(wrong), "{wrong}");
-        }
-        assert!(is_tool_name("get_weather-2") && is_tool_name(&"a".repeat(64)));
-        for wrong in ["", "a.b", "has space", "größe", &"a".repeat(65)] {
-            assert!(!is_tool_name(wrong), "{wrong}");
-        }
+    /// The items that report them, if the block is there. They stand in blocks of their own: beside an error of a
+    /// macro in the same module, the compiler keeps silent about names that it does not know.
+    pub(crate) fn into_items(self, cfgs: &[Attribute]) -> TokenStream {
+        let items = self.found.into_iter().map(|(own, errors)| {
+            let errors = errors.into_iter().map(syn::Error::into_compile_error);
+            quote!(#(#cfgs)* #(#own)* const _: () = { #(#errors)* };)
+        });
+        items.collect()
     }
 }

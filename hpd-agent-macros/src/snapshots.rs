@@ -82,6 +82,45 @@ snapshot!(functions, [], impl Tools {
     }
 });
 
+snapshot!(parameters, [], impl Tools {
+    /// Searches.
+    #[ai_function]
+    fn search(
+        &self,
+        query: String,
+        #[doc = " How many."]
+        #[arg(default = 10)]
+        limit: u32,
+        #[cfg(feature = "tags")]
+        #[arg(name = "labels", description = LABELS, default)]
+        tags: Vec<String>,
+    ) -> String {
+        query
+    }
+});
+
+snapshot!(constants_that_may_be_duplicates, [], impl Tools {
+    /// Reviews.
+    #[subagent(agent_id = ids::REVIEWER, name = names::REVIEW)]
+    fn reviewer(&self) -> AgentConfig {
+        config()
+    }
+
+    /// Edits.
+    #[cfg(feature = "edit")]
+    #[subagent(agent_id = "editor")]
+    fn editor(&self) -> AgentConfig {
+        config()
+    }
+
+    /// Reviews and edits under conditions that exclude each other.
+    #[cfg(not(feature = "edit"))]
+    #[subagent(agent_id = "editor", name = "editor")]
+    fn both(&self) -> AgentConfig {
+        config()
+    }
+});
+
 snapshot!(
     generic,
     [],

@@ -57,6 +57,25 @@ pub(crate) fn anchor_of_type(ty: &Type) -> Span {
     }
 }
 
+/// A type as it would be written: `Vec<(String, u32)>`.
+pub(crate) fn readable(ty: &Type) -> String {
+    let mut text = ty.to_token_stream().to_string();
+    for (wide, narrow) in [
+        (" :: ", "::"),
+        (":: ", "::"),
+        (" < ", "<"),
+        ("< ", "<"),
+        (" <", "<"),
+        (" >", ">"),
+        (" ,", ","),
+        (" ;", ";"),
+        ("& ", "&"),
+    ] {
+        text = text.replace(wide, narrow);
+    }
+    text
+}
+
 fn last_segment(path: &syn::Path) -> Option<Span> {
     path.segments.last().map(|segment| segment.ident.span())
 }

@@ -32,3 +32,30 @@ impl From<std::convert::Infallible> for IdError {
 
 /// Any error of a caller's own code. `anyhow::Error`, `String`, `&str` and every standard error convert into it.
 pub type BoxError = Box<dyn std::error::Error + Send + Sync>;
+
+/// The name among `known` that `wrong` was probably meant to be: one that differs in a few letters only.
+pub(crate) fn nearest<'k>(wrong: &str, known: impl Iterator<Item = &'k str>) -> Option<&'k str> {
+    let lower = wrong.to_lowercase();
+    let distances = known.map(|name| (strsim::damerau_levenshtein(&lower, &name.to_lowercase()), name));
+    let (distance, name) = distances.min()?;
+    (distance <= 2.max(name.chars().count() / 4) && distance < name.chars().count()).then_some(name)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_nearest_name_is_near() {
+        let known = ["SearchTools", "weather", "x"];
+        for (wrong, near) in [
+            ("SerachTools", Some("SearchTools")),
+            ("searchtool", Some("SearchTools")),
+            ("Wether", Some("weather")),
+            ("y", None),
+            ("calendar", None),
+        ] {
+            assert_eq!(nearest(wrong, known.into_iter()), near, "{wrong}");
+        }
+    }
+}

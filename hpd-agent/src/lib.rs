@@ -79,8 +79,8 @@ pub mod prelude {
         compaction::ForkCompaction,
         declare::{
             AgentConfig, AgentInvocationModePolicy, AgentRunConfig, BackgroundNotification, Cancellation,
-            FunctionContext, HarnessContext, RunConfigGroup, SubAgent, SubAgentAvailability, SubAgentContextPolicy,
-            SubAgentLifecycle, SubAgentRunConfig, ToolError,
+            DynamicFunction, DynamicHarness, FunctionContext, HarnessContext, RunConfigGroup, SubAgent,
+            SubAgentAvailability, SubAgentContextPolicy, SubAgentLifecycle, SubAgentRunConfig, ToolError,
         },
         permission::{PermissionDecision, Permissions},
         subagent, tool_harness,

@@ -12,7 +12,7 @@ async fn a_package_may_give_the_dependency_another_name() {
     assert_eq!(text(&tools, "add", r#"{"a":1,"b":2}"#).await, "3");
     assert_eq!(text(&tools, "echo", r#"{"text":"x"}"#).await, "x");
     assert_eq!(define(&tools, "reviewer").await.unwrap().agent_id(), "renamed.reviewer");
-    assert_eq!(function(&tools, "add").params[0].doc, Some("The first."));
+    assert_eq!(function(&tools, "add").params.iter().next().unwrap().doc, Some("The first."));
     assert!(function(&tools, "echo").exclusive && function(&tools, "echo").requires_permission);
     assert_eq!(registry::harness("RenamedTools").unwrap().package(), "renamed");
 }

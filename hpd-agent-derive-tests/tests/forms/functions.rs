@@ -158,14 +158,14 @@ fn the_table_says_what_the_attribute_says() {
     assert_eq!(flags("weather"), (false, false));
     assert_eq!(flags("add"), (true, true));
     assert_eq!(flags("count"), (false, true));
-    assert_eq!(info(&tools, "count").name, Some("count-calls"));
-    assert_eq!(info(&tools, "add").doc, Some("Adds."));
+    assert_eq!(info(&tools, "count").name.as_deref(), Some("count-calls"));
+    assert_eq!(info(&tools, "add").doc.as_deref(), Some("Adds."));
 }
 
 #[test]
 fn types_decide_what_the_model_is_asked_for() {
     let tools = Tools::default();
-    let schema = function_schema(function(&tools, "weather").params);
+    let schema = function_schema(&function(&tools, "weather").params);
     assert_eq!(
         schema.value(),
         &json!({

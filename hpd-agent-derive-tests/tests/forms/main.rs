@@ -5,9 +5,12 @@
 mod bare;
 mod conditional;
 mod crates;
+mod dynamic;
 mod functions;
 mod generic;
 mod made_by_macro;
+mod parameters;
+mod policies;
 mod recursive;
 mod sub_agents;
 
@@ -24,7 +27,7 @@ fn index_of(harness: &dyn ErasedHarness, method: &str) -> usize {
 }
 
 fn methods(harness: &dyn ErasedHarness) -> Vec<&str> {
-    (0..harness.len()).map(|index| harness.info(index).unwrap().method).collect()
+    (0..harness.len()).map(|index| &*harness.info(index).unwrap().method).collect()
 }
 
 fn info<'h>(harness: &'h dyn ErasedHarness, method: &str) -> &'h CapabilityInfo {

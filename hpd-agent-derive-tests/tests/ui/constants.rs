@@ -1,14 +1,10 @@
-//! Values that are constants: evaluated and checked by the compiler, each at its own place.
+//! Constants of the wrong type, and what is no constant: in the compiler's own words, each at its own place, and beside
+//! mistakes that the macro reports.
 use hpd_agent::prelude::*;
 
 mod ids {
-    pub const SPACE: &str = "has space";
     pub const NUMBER: u32 = 7;
 }
-
-const HARNESS: &str = "my tools";
-const NAME: &str = "tools.weather";
-const BLANK: &str = "  ";
 
 fn policy() -> SubAgentContextPolicy {
     SubAgentContextPolicy::Fork
@@ -17,38 +13,11 @@ fn policy() -> SubAgentContextPolicy {
 #[derive(Default)]
 struct Tools;
 
-#[tool_harness(name = HARNESS)]
+#[tool_harness]
 impl Tools {
-    const DEPTH: u32 = 0;
-
-    /// An id that is not legal.
-    #[subagent(agent_id = ids::SPACE)]
-    fn id(&self) -> AgentConfig {
-        AgentConfig::new("A")
-    }
-
     /// An id that is no text.
     #[subagent(agent_id = ids::NUMBER)]
     fn number(&self) -> AgentConfig {
-        AgentConfig::new("A")
-    }
-
-    /// A name that is not legal.
-    #[ai_function(name = NAME)]
-    fn name(&self) {}
-
-    #[ai_function(description = BLANK)]
-    fn description(&self) {}
-
-    /// Nobody can call it.
-    #[subagent(agent_id = "a", availability = SubAgentAvailability::through_depth(0))]
-    fn depth(&self) -> AgentConfig {
-        AgentConfig::new("A")
-    }
-
-    /// Nor this one.
-    #[subagent(agent_id = "a", availability = SubAgentAvailability::through_depth(Self::DEPTH))]
-    fn own_constant(&self) -> AgentConfig {
         AgentConfig::new("A")
     }
 
@@ -59,22 +28,32 @@ impl Tools {
     }
 
     /// A policy that does not exist.
-    #[subagent(agent_id = "a", context = Forked)]
+    #[subagent(agent_id = "b", context = SubAgentContextPolicy::Forked)]
     fn no_policy(&self) -> AgentConfig {
         AgentConfig::new("A")
     }
 
-    /// A text is no policy.
-    #[subagent(agent_id = "a", invocation_mode = "background")]
-    fn text(&self) -> AgentConfig {
+    /// A constant that does not exist.
+    #[subagent(agent_id = "c", context = CONTEXT)]
+    fn no_constant(&self) -> AgentConfig {
         AgentConfig::new("A")
     }
 
     /// Not a constant.
-    #[subagent(agent_id = "a", context = policy())]
+    #[subagent(agent_id = "d", context = policy())]
     fn not_constant(&self) -> AgentConfig {
         AgentConfig::new("A")
     }
+
+    /// A default of another type.
+    #[ai_function]
+    fn default(&self, #[arg(default = "ten")] limit: u32) -> u32 {
+        limit
+    }
+
+    /// A mistake that the macro reports.
+    #[ai_function(exclusiv)]
+    fn mistake(&self) {}
 }
 
 fn main() {}

@@ -1,5 +1,5 @@
-//! Work that cannot move between threads, and a harness that cannot be shared.
-use std::{cell::Cell, rc::Rc};
+//! Work that cannot move between threads.
+use std::rc::Rc;
 
 use hpd_agent::prelude::*;
 
@@ -22,18 +22,6 @@ impl Tools {
         let text = Rc::new("A");
         std::future::ready(()).await;
         AgentConfig::new(*text)
-    }
-}
-
-#[derive(Default)]
-struct Counter(Cell<u32>);
-
-#[tool_harness]
-impl Counter {
-    /// Counts.
-    #[ai_function]
-    fn count(&self) -> u32 {
-        self.0.replace(self.0.get() + 1)
     }
 }
 

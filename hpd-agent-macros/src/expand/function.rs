@@ -12,6 +12,7 @@ impl Scope<'_> {
         capability: &Capability,
         function: &Function,
         setters: &mut TokenStream,
+        constants: &mut TokenStream,
     ) -> TokenStream {
         let flags = [("requires_permission", &function.requires_permission), ("exclusive", &function.exclusive)];
         for (setter, value) in flags {
@@ -19,10 +20,12 @@ impl Scope<'_> {
                 set(setters, setter, &value.to_token_stream());
             }
         }
-        let params = function
+        let params: Vec<_> = function
             .params
             .iter()
-            .map(|Param { name, doc, ty, span }| quote_spanned!(*span=> __hpd::param::<#ty>(#name, #doc)));
+            .enumerate()
+            .map(|(at, param)| self.param(capability, at, param, constants))
+            .collect();
         let params = quote!(&[#(#params),*]);
         let action = self.action(capability, function);
         let Capability { method, method_name, doc, .. } = capability;
@@ -30,12 +33,34 @@ impl Scope<'_> {
         quote_spanned!(span=> __hpd::function::<Self>(#method_name, #doc, #params, #action))
     }
 
+    /// The descriptor of one parameter.
+    fn param(&self, capability: &Capability, at: usize, param: &Param, constants: &mut TokenStream) -> TokenStream {
+        let Param { name, doc, description, cfgs, ty, span, default } = param;
+        let doc = match description {
+            None => doc.clone(),
+            Some(description) => {
+                let constant = format!("DESCRIPTION_{}_{at}", capability.index);
+                let cfgs = [&*capability.cfgs, cfgs].concat();
+                self.checked_text(&constant, &cfgs, "description", description, constants)
+            }
+        };
+        match default {
+            None => quote_spanned!(*span=> #(#cfgs)* __hpd::param::<#ty>(#name, #doc)),
+            Some(default) => quote_spanned! { *span=>
+                #(#cfgs)* __hpd::param_or::<#ty>(#name, #doc, || __hpd::default_value(|| -> #ty { #default }))
+            },
+        }
+    }
+
     fn action(&self, capability: &Capability, function: &Function) -> TokenStream {
         let names = Names::new();
         let Names { this, arguments, context, value } = &names;
-        let taken = function.params.iter().map(
-            |Param { name, ty, span, .. }| quote_spanned!(*span=> __hpd::take::<#ty>(&#arguments, #context, #name)?),
-        );
+        let taken = function.params.iter().map(|Param { name, cfgs, ty, span, default, .. }| match default {
+            None => quote_spanned!(*span=> #(#cfgs)* __hpd::take::<#ty>(&#arguments, #context, #name)?),
+            Some(default) => quote_spanned! { *span=>
+                #(#cfgs)* __hpd::take_or::<#ty>(&#arguments, #context, #name, || -> #ty { #default })?
+            },
+        });
         let call = self.call(capability, &names, quote!(#(#taken),*));
         let output = capability.output;
         let result = |value: &TokenStream| quote_spanned!(output=> __hpd::Output(#value).into_tool_result());

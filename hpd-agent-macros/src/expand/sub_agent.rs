@@ -3,9 +3,9 @@
 use proc_macro2::{Ident, Span, TokenStream};
 use quote::{ToTokens, quote, quote_spanned};
 
-use super::{Names, Scope, Sort, set};
+use super::{Constant, Names, Scope, Sort, set};
 use crate::{
-    model::{Capability, Param, SubAgent},
+    model::{Capability, Param, Policy, SubAgent},
     tokens,
 };
 
@@ -21,13 +21,16 @@ impl Scope<'_> {
         if let Some(id) = &id {
             set(setters, "agent_id", id);
         }
+        let mut policies = Vec::with_capacity(sub_agent.policies.len());
         for (policy, expr) in &sub_agent.policies {
-            let ty = Ident::new(policy.type_name(), Span::call_site());
-            let sort = Sort { ty: quote!(__hpd::#ty), check: policy.check(), has_variants: policy.has_variants() };
+            let [ty, scope] = [policy.type_name(), policy.scope()].map(|name| Ident::new(name, Span::call_site()));
+            let sort = Sort { ty: quote!(__hpd::#ty), check: policy.check(), scope: Some(quote!(__hpd::#scope)) };
             let name = format!("{}_{}", policy.key().to_uppercase(), capability.index);
             let value = self.constant(&name, &capability.cfgs, &sort, expr, constants);
             set(setters, policy.key(), &value);
+            policies.push((*policy, value, tokens::anchor(expr)));
         }
+        constants.extend(exclusions(capability, &policies, id.is_some()));
         if !sub_agent.tool_harnesses.is_empty() {
             let harnesses = sub_agent.tool_harnesses.iter().map(|ty| {
                 let span = tokens::anchor_of_type(ty);
@@ -37,6 +40,12 @@ impl Scope<'_> {
         }
         if !sub_agent.metadata.is_empty() {
             set(setters, "metadata", &metadata(sub_agent));
+            let cfgs = &capability.cfgs;
+            constants.extend(sub_agent.metadata.iter().map(|(key, _)| {
+                let span = key.span();
+                let check = quote_spanned!(span=> __hpd::check::metadata_key(&#key));
+                quote!(#(#cfgs)* const _: () = #check;)
+            }));
         }
         let action = self.define(capability, sub_agent, id);
         let Capability { method, method_name, doc, .. } = capability;
@@ -47,8 +56,8 @@ impl Scope<'_> {
     fn define(&self, capability: &Capability, sub_agent: &SubAgent, id: Option<TokenStream>) -> TokenStream {
         let names = Names::new();
         let Names { this, context, .. } = &names;
-        let argument = sub_agent.context.as_ref().map(|Param { ty, span, .. }| {
-            quote_spanned!(*span=> <#ty as __hpd::HarnessParam<'_>>::from_harness_context(#context))
+        let argument = sub_agent.context.as_ref().map(|Param { cfgs, ty, span, .. }| {
+            quote_spanned!(*span=> #(#cfgs)* <#ty as __hpd::HarnessParam<'_>>::from_harness_context(#context))
         });
         let call = self.call(capability, &names, argument.to_token_stream());
         // What is wrong with the value is reported at the return type, what is wrong with a future at the name.
@@ -70,6 +79,35 @@ impl Scope<'_> {
         let defined = quote_spanned!(output=> __hpd::#name(#value #(, #id)*));
         quote!(|#this, #context| { #binding #defined })
     }
+}
+
+/// The checks of policies that exclude each other, as far as they are constants. `is_identified` says that the attribute
+/// speaks for the whole declaration: what it leaves out is the default.
+fn exclusions(
+    capability: &Capability,
+    policies: &[(Policy, Constant, Span)],
+    is_identified: bool,
+) -> Option<TokenStream> {
+    let given = |wanted| policies.iter().find(|(policy, ..)| *policy == wanted);
+    let name = |wanted| match given(wanted) {
+        Some((_, value, _)) => value.name().map(ToTokens::to_token_stream),
+        None if is_identified => {
+            let ty = Ident::new(wanted.type_name(), Span::call_site());
+            Some(quote!(__hpd::#ty::DEFAULT))
+        }
+        None => None,
+    };
+    let cfgs = &capability.cfgs;
+    let check = |policy, on| {
+        let (_, value, span) = given(policy)?;
+        let (value, on) = (value.name()?, name(on)?);
+        let check = Ident::new(policy.key(), *span);
+        let call = quote_spanned!(*span=> __hpd::check::#check(#value, #on));
+        Some(quote!(#(#cfgs)* const _: () = #call;))
+    };
+    let compaction = check(Policy::ForkCompaction, Policy::Context);
+    let notification = check(Policy::BackgroundNotification, Policy::InvocationMode);
+    (compaction.is_some() || notification.is_some()).then(|| quote!(#compaction #notification))
 }
 
 /// Runs where an object is made of it: most values cannot be made in a constant.

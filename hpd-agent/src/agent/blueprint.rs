@@ -4,7 +4,11 @@ use std::sync::{Arc, OnceLock};
 
 use crate::{
     chat::{ChatClient, ChatOptions, ToolSet, ToolSpec},
-    declare::{AgentConfig, AgentInvocationModePolicy, ErasedHarness, SubAgentAvailability, SubAgentContextPolicy},
+    compaction::ForkCompaction,
+    declare::{
+        AgentConfig, AgentInvocationModePolicy, BackgroundNotification, ErasedHarness, SubAgentAvailability,
+        SubAgentContextPolicy, SubAgentLifecycle, SubAgentRunConfig,
+    },
     event::{CallType, ExecutionSettings},
     id::{AgentId, ToolName},
     permission::SubAgentView,
@@ -21,6 +25,8 @@ pub(crate) struct Blueprint {
     /// Its own client; `None`: the one of the agent that runs it.
     pub(crate) client: Option<Client>,
     pub(crate) tools: ToolTable,
+    /// The names of the harnesses that its tools are from.
+    pub(crate) harnesses: Vec<Arc<str>>,
     /// The settings of an execution without anything special, once there was one.
     pub(crate) settings: OnceLock<Arc<ExecutionSettings>>,
 }
@@ -70,6 +76,17 @@ pub(crate) struct SubAgentTool {
     pub(crate) availability: SubAgentAvailability,
     /// The child's blueprint.
     pub(crate) child: usize,
+    /// What a call does not need to know.
+    pub(crate) rest: Box<RestOfDeclaration>,
+}
+
+/// The part of a subagent's declaration that is kept to be shown.
+#[derive(Debug)]
+pub(crate) struct RestOfDeclaration {
+    pub(crate) lifecycle: SubAgentLifecycle,
+    pub(crate) fork_compaction: ForkCompaction,
+    pub(crate) background_notification: BackgroundNotification,
+    pub(crate) run_config: SubAgentRunConfig,
 }
 
 impl SubAgentTool {
@@ -125,6 +142,11 @@ impl ToolTable {
         sorted.sort_unstable_by_key(|(_, name)| *name);
         let by_name = sorted.into_iter().map(|(index, _)| index).collect();
         Self { by_name, tools: tools.into(), by_depth: Default::default(), functions: OnceLock::new() }
+    }
+
+    /// All of them, in the order of declaration.
+    pub(crate) fn iter(&self) -> impl Iterator<Item = &Tool> {
+        self.tools.iter().map(|tool| &**tool)
     }
 
     fn at(&self, index: u32) -> Option<&Arc<Tool>> {

@@ -3,6 +3,7 @@ use std::fmt;
 use crate::{
     chat::ChatProviderError,
     error::{BoxError, IdError},
+    tool::RegistryError,
 };
 
 /// Everything that is wrong with an agent that was to be built: all of it at once.
@@ -72,7 +73,9 @@ pub enum BuildProblem {
         source: IdError,
     },
     /// A tool without a description.
-    #[error("{at}: the tool has no description: write a doc comment, or `description = \"…\"`")]
+    #[error(
+        "{at}: the tool has no description: write a doc comment, `description = \"…\"` or `.with_description(\"…\")`"
+    )]
     MissingDescription {
         /// Where.
         at: String,
@@ -113,7 +116,21 @@ pub enum BuildProblem {
         /// Where the second is declared.
         second: String,
     },
-    /// A harness name that the registry does not know.
+    /// Parameters of a function that was declared at run time.
+    #[error("{at}: {reason}")]
+    InvalidParameters {
+        /// Where.
+        at: String,
+        /// What is wrong with them.
+        reason: String,
+    },
+    /// A harness made at run time that cannot have its name.
+    #[error("{source}")]
+    HarnessName {
+        /// Why.
+        source: RegistryError,
+    },
+    /// A harness name that no registry knows.
     #[error("{at}: there is no tool harness `{name}`: {reason}")]
     UnknownHarness {
         /// Where it is asked for.
@@ -154,6 +171,14 @@ pub enum BuildProblem {
         attribute: String,
         /// What the value says.
         value: String,
+    },
+    /// Two policies that exclude each other.
+    #[error("{at}: {text}")]
+    Excluded {
+        /// Where.
+        at: String,
+        /// What is wrong and what to do.
+        text: &'static str,
     },
     /// Something that this version cannot do yet.
     #[error("{at}: `{argument} = {value}` is not supported by this version: {advice}")]
@@ -206,10 +231,13 @@ impl BuildProblem {
             Self::DuplicateTool { .. } => "duplicate_tool",
             Self::DuplicateHarness { .. } => "duplicate_harness",
             Self::DuplicateAgentId { .. } => "duplicate_agent_id",
+            Self::InvalidParameters { .. } => "invalid_parameters",
+            Self::HarnessName { source } => source.code(),
             Self::UnknownHarness { .. } => "unknown_harness",
             Self::NoHarnessInstance { .. } => "no_harness_instance",
             Self::Definition { .. } => "definition_failed",
             Self::Contradiction { .. } => "contradiction",
+            Self::Excluded { .. } => "excluded_policies",
             Self::NotSupported { .. } => "not_supported",
             Self::ReservedMetadata { .. } => "reserved_metadata",
             Self::ZeroLimit { .. } => "zero_limit",

@@ -1,4 +1,4 @@
-use std::{any::TypeId, collections::HashMap, sync::Arc};
+use std::{collections::HashMap, sync::Arc};
 
 use super::{
     Agent, BuildError, BuildProblem,
@@ -8,13 +8,16 @@ use super::{
 };
 use crate::{
     chat::{ChatClient, ChatConfig, ChatOptions, ChatProviderRegistry},
-    declare::{AgentConfig, ErasedHarness, HarnessContext, HarnessRef, ToolHarness},
+    declare::{
+        AgentConfig, DefaultHarness, DynamicHarness, ErasedHarness, HarnessContext, HarnessKey, HarnessRef, ToolHarness,
+    },
     id::{AgentId, slug},
     permission::Permissions,
     store::{
         AgentStore, SessionStore,
         memory::{MemoryAgentStore, MemorySessionStore},
     },
+    tool::DynamicRegistry,
 };
 
 /// Builds an [`Agent`].
@@ -40,8 +43,9 @@ pub struct AgentBuilder {
     client: Option<Arc<dyn ChatClient>>,
     providers: ChatProviderRegistry,
     harnesses: Vec<Wanted>,
-    instances: HashMap<TypeId, Arc<dyn ErasedHarness>>,
-    factories: HashMap<TypeId, Factory>,
+    instances: HashMap<HarnessKey, Arc<dyn ErasedHarness>>,
+    factories: HashMap<HarnessKey, Factory>,
+    registry: DynamicRegistry,
     permissions: Permissions,
     session_store: Option<Arc<dyn SessionStore>>,
     agent_store: Option<Arc<dyn AgentStore>>,
@@ -51,6 +55,7 @@ pub struct AgentBuilder {
 enum Wanted {
     Type(HarnessRef),
     Value(Arc<dyn ErasedHarness>),
+    Dynamic(Arc<DynamicHarness>),
     Name(Arc<str>),
 }
 
@@ -77,6 +82,7 @@ impl AgentBuilder {
             harnesses: Vec::new(),
             instances: HashMap::new(),
             factories: HashMap::new(),
+            registry: DynamicRegistry::new(),
             permissions: Permissions::default(),
             session_store: None,
             agent_store: None,
@@ -150,8 +156,8 @@ impl AgentBuilder {
     }
 
     /// The tools of a harness type; its instance is `T::default()`.
-    pub fn with_tool_harness<T: ToolHarness + Default>(mut self) -> Self {
-        self.factories.entry(TypeId::of::<T>()).or_insert_with(|| Arc::new(|| Arc::new(T::default())));
+    pub fn with_tool_harness<T: DefaultHarness>(mut self) -> Self {
+        self.factories.entry(HarnessRef::of::<T>().key()).or_insert_with(|| Arc::new(|| Arc::new(T::default())));
         self.harnesses.push(Wanted::Type(HarnessRef::of::<T>()));
         self
     }
@@ -159,7 +165,7 @@ impl AgentBuilder {
     /// The tools of a harness that you made. Children that carry the same type share the instance.
     pub fn with_tool_harness_value<T: ToolHarness>(mut self, harness: T) -> Self {
         let harness: Arc<dyn ErasedHarness> = Arc::new(harness);
-        self.instances.insert(TypeId::of::<T>(), Arc::clone(&harness));
+        self.instances.insert(harness.key(), Arc::clone(&harness));
         self.harnesses.push(Wanted::Value(harness));
         self
     }
@@ -167,11 +173,26 @@ impl AgentBuilder {
     /// How instances of a harness type are made, wherever in the tree it is asked for. Gives the agent itself no
     /// tools.
     pub fn with_tool_harness_factory<T: ToolHarness>(mut self, make: impl Fn() -> T + Send + Sync + 'static) -> Self {
-        self.factories.insert(TypeId::of::<T>(), Arc::new(move || Arc::new(make())));
+        self.factories.insert(HarnessRef::of::<T>().key(), Arc::new(move || Arc::new(make())));
         self
     }
 
-    /// The tools of a harness, by the name under which it is registered.
+    /// The tools of a harness that was made at run time. Children find it by its name, like those of the
+    /// [registry](Self::with_dynamic_registry).
+    pub fn with_dynamic_harness(mut self, harness: impl Into<Arc<DynamicHarness>>) -> Self {
+        self.harnesses.push(Wanted::Dynamic(harness.into()));
+        self
+    }
+
+    /// Where harnesses are looked up by names that the generated registry does not have. Gives the agent itself no
+    /// tools. What is in the registry when [`build`](Self::build) is called counts.
+    pub fn with_dynamic_registry(mut self, registry: DynamicRegistry) -> Self {
+        self.registry = registry;
+        self
+    }
+
+    /// The tools of a harness, by the name under which it is registered: in the program, or in the registry of
+    /// [`with_dynamic_registry`](Self::with_dynamic_registry).
     pub fn with_tool_harness_named(mut self, name: impl Into<Arc<str>>) -> Self {
         self.harnesses.push(Wanted::Name(name.into()));
         self
@@ -201,7 +222,8 @@ impl AgentBuilder {
     ///
     /// [`BuildError`] lists everything that is wrong, not only the first.
     pub async fn build(self) -> Result<Agent, BuildError> {
-        let mut freezer = Freezer::new(self.instances, self.factories);
+        let registry = self.registry.snapshot();
+        let mut freezer = Freezer::new(self.instances, self.factories, registry.clone());
         let at = Place::Builder;
         if self.agent_id.is_none() && self.session_store.as_ref().is_some_and(|store| store.is_durable()) {
             freezer.problems.push(BuildProblem::MissingAgentId { agent: self.config.name().to_owned() });
@@ -215,11 +237,20 @@ impl AgentBuilder {
         let names: Vec<Arc<str>> = self.config.tool_harnesses().map(Arc::from).collect();
         let context = HarnessContext::new(agent_id.clone(), Arc::clone(self.config.shared_name()));
         freezer.definitions.push(Definition { agent_id, config: self.config, harnesses: Vec::new(), at: at.clone() });
+        // All are there by name before the first one is looked up.
+        for wanted in &self.harnesses {
+            if let Wanted::Dynamic(harness) = wanted
+                && let Err(source) = registry.add(Arc::clone(harness))
+            {
+                freezer.problems.push(BuildProblem::HarnessName { source });
+            }
+        }
         let mut harnesses = Vec::new();
         for wanted in self.harnesses.into_iter().chain(names.into_iter().map(Wanted::Name)) {
             let (name, place) = match wanted {
                 Wanted::Type(harness) => (harness.name().to_owned(), freezer.harness(&harness, &at)),
                 Wanted::Value(harness) => (harness.name().to_owned(), Some(freezer.add(harness))),
+                Wanted::Dynamic(harness) => (harness.name().to_owned(), Some(freezer.add(harness))),
                 Wanted::Name(name) => (name.to_string(), freezer.harness_named(&name, &at)),
             };
             match place {
@@ -268,7 +299,9 @@ fn compile(
             check_config(&definition, &mut freezer.problems);
             let Definition { agent_id, config, harnesses, .. } = definition;
             let mut tools: Vec<(Arc<Tool>, &Place)> = Vec::new();
+            let mut names = Vec::with_capacity(harnesses.len());
             for harness in harnesses.iter().filter_map(|index| freezer.harnesses.get(*index)) {
+                names.push(Arc::clone(&harness.name));
                 tools.extend(harness.tools.iter().map(|(tool, at)| (Arc::clone(tool), at)));
             }
             check_tool_names(&agent_id, &tools, &mut freezer.problems);
@@ -285,6 +318,7 @@ fn compile(
                 options: config.chat().map_or_else(|| Arc::clone(&no_options), |chat| Arc::new(chat.options.clone())),
                 client: client.map(Client),
                 tools,
+                harnesses: names,
                 agent_id,
                 config,
                 settings: std::sync::OnceLock::new(),

@@ -1,7 +1,6 @@
 //! Freezing: every declaration of a tree of harnesses is evaluated once, checked, and turned into tools.
 
 use std::{
-    any::TypeId,
     collections::HashMap,
     fmt,
     panic::AssertUnwindSafe,
@@ -12,23 +11,23 @@ use futures_util::FutureExt as _;
 
 use super::{
     BuildProblem,
-    blueprint::{FunctionTool, SubAgentTool, Tool, ToolKind},
+    blueprint::{FunctionTool, RestOfDeclaration, SubAgentTool, Tool, ToolKind},
     tools::panic_message,
 };
 use crate::{
     chat::{Schema, ToolSpec},
     compaction::ForkCompaction,
     declare::{
-        AgentConfig, AgentInvocationModePolicy, CapabilityInfo, CapabilityKind, ErasedHarness, FunctionInfo,
-        HarnessContext, HarnessRef, Metadata, SubAgent, SubAgentContextPolicy, SubAgentInfo, SubAgentLifecycle,
-        SubAgentRunConfig, SubAgentSource,
+        AgentConfig, AgentInvocationModePolicy, CapabilityInfo, CapabilityKind, CarriedHarness, ErasedHarness,
+        FunctionInfo, HarnessContext, HarnessKey, HarnessRef, Metadata, SubAgent, SubAgentContextPolicy, SubAgentInfo,
+        SubAgentLifecycle, SubAgentRunConfig, SubAgentSource, exclusive,
     },
     error::IdError,
     event::RESERVED_METADATA,
     id::{AgentId, ToolName},
     subagent::ChildIdentity,
     tool::{
-        registry,
+        DynamicRegistry, Found,
         schema::{function_schema, subagent_schema},
     },
 };
@@ -47,8 +46,9 @@ pub(crate) struct Definition {
 }
 
 /// A harness whose declarations are evaluated.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(crate) struct FrozenHarness {
+    pub(crate) name: Arc<str>,
     pub(crate) tools: Vec<(Arc<Tool>, Place)>,
 }
 
@@ -64,10 +64,7 @@ impl fmt::Display for Place {
         match self {
             Self::Builder => f.write_str("the agent's builder"),
             Self::Method(harness, index) => match harness.info(*index) {
-                Some(info) => {
-                    let at = info.location;
-                    write!(f, "`{}.{}` ({}:{})", harness.name(), info.method, at.file(), at.line())
-                }
+                Some(info) => write!(f, "`{}.{}` ({})", harness.name(), info.method, info.origin),
                 None => write!(f, "`{}`", harness.name()),
             },
         }
@@ -96,43 +93,49 @@ fn shared_schema(mode: AgentInvocationModePolicy, context: SubAgentContextPolicy
 /// Freezes a tree of harnesses, each type once.
 #[derive(Default)]
 pub(crate) struct Freezer {
-    instances: HashMap<TypeId, Arc<dyn ErasedHarness>>,
-    factories: HashMap<TypeId, Factory>,
+    instances: HashMap<HarnessKey, Arc<dyn ErasedHarness>>,
+    factories: HashMap<HarnessKey, Factory>,
+    registry: DynamicRegistry,
     pub(crate) problems: Vec<BuildProblem>,
     /// Index 0 is the root agent.
     pub(crate) definitions: Vec<Definition>,
     pub(crate) harnesses: Vec<FrozenHarness>,
-    by_type: HashMap<TypeId, usize>,
+    by_key: HashMap<HarnessKey, usize>,
     /// Harnesses that have a place in `harnesses` but are not frozen yet.
     waiting: Vec<(usize, Arc<dyn ErasedHarness>)>,
 }
 
 impl Freezer {
-    /// Freezes with these instances and factories; where neither has a type, its own default makes one.
-    pub(crate) fn new(instances: HashMap<TypeId, Arc<dyn ErasedHarness>>, factories: HashMap<TypeId, Factory>) -> Self {
-        Self { instances, factories, ..Self::default() }
+    /// Freezes with these instances and factories; where neither has a type, its own default makes one. Names that are
+    /// not in the generated registry are looked up in `registry`.
+    pub(crate) fn new(
+        instances: HashMap<HarnessKey, Arc<dyn ErasedHarness>>,
+        factories: HashMap<HarnessKey, Factory>,
+        registry: DynamicRegistry,
+    ) -> Self {
+        Self { instances, factories, registry, ..Self::default() }
     }
 
-    /// The place of a harness that is there. Each type has one.
+    /// The place of a harness that is there. Each has one.
     pub(crate) fn add(&mut self, harness: Arc<dyn ErasedHarness>) -> usize {
         let index = self.harnesses.len();
-        if let Some(known) = self.by_type.get(&(*harness).type_id()) {
+        if let Some(known) = self.by_key.get(&harness.key()) {
             return *known;
         }
-        self.by_type.insert((*harness).type_id(), index);
-        self.harnesses.push(FrozenHarness::default());
+        self.by_key.insert(harness.key(), index);
+        self.harnesses.push(FrozenHarness { name: harness.name().into(), tools: Vec::new() });
         self.waiting.push((index, harness));
         index
     }
 
     /// The place of a harness that is asked for by its type.
     pub(crate) fn harness(&mut self, wanted: &HarnessRef, at: &Place) -> Option<usize> {
-        let type_id = wanted.type_id();
-        if let Some(index) = self.by_type.get(&type_id) {
+        let key = wanted.key();
+        if let Some(index) = self.by_key.get(&key) {
             return Some(*index);
         }
-        let given = self.instances.get(&type_id).cloned();
-        let made = given.or_else(|| self.factories.get(&type_id).map(|make| make())).or_else(|| wanted.make());
+        let given = self.instances.get(&key).cloned();
+        let made = given.or_else(|| self.factories.get(&key).map(|make| make())).or_else(|| wanted.make());
         if made.is_none() {
             let harness = wanted.type_name();
             self.problems.push(BuildProblem::NoHarnessInstance { at: at.to_string(), harness });
@@ -142,8 +145,9 @@ impl Freezer {
 
     /// The place of a harness that is asked for by its name.
     pub(crate) fn harness_named(&mut self, name: &str, at: &Place) -> Option<usize> {
-        match registry::harness(name) {
-            Ok(registered) => self.harness(&registered.harness(), at),
+        match self.registry.find(name) {
+            Ok(Found::Generated(harness)) => self.harness(&harness, at),
+            Ok(Found::Dynamic(harness)) => Some(self.add(harness)),
             Err(reason) => {
                 let (at, name, reason) = (at.to_string(), name.to_owned(), reason.to_string());
                 self.problems.push(BuildProblem::UnknownHarness { at, name, reason });
@@ -204,15 +208,19 @@ impl Freezer {
         function: &FunctionInfo,
         at: &Place,
     ) -> Option<Tool> {
-        let name = self.check(at, ToolName::new(info.name.unwrap_or(info.method)));
-        let description = self.description(info.description.or(info.doc), at);
+        let name = self.check(at, ToolName::new(info.name.as_ref().unwrap_or(&info.method).as_ref()));
+        let description = self.description(info.description.as_deref().or(info.doc.as_deref()), at);
+        if let Some(reason) = function.params.problem() {
+            self.problems.push(BuildProblem::InvalidParameters { at: at.to_string(), reason });
+            return None;
+        }
         let kind = ToolKind::Function(FunctionTool {
             harness: Arc::clone(harness),
             index,
             requires_permission: function.requires_permission,
             exclusive: function.exclusive,
         });
-        Some(Tool { spec: ToolSpec::new(name?, description?, function_schema(function.params)), kind })
+        Some(Tool { spec: ToolSpec::new(name?, description?, function_schema(&function.params)), kind })
     }
 
     fn sub_agent(
@@ -226,8 +234,8 @@ impl Freezer {
         let source_kind = source.kind();
 
         self.agree(at, "agent_id", declared.agent_id, Some(&*agent_id));
-        self.agree(at, "name", info.name, name.as_deref());
-        self.agree(at, "description", info.description, description.as_deref());
+        self.agree(at, "name", info.name.as_deref(), name.as_deref());
+        self.agree(at, "description", info.description.as_deref(), description.as_deref());
         let context = self.agree(at, "context", declared.context, policies.context).unwrap_or_default();
         let mode =
             self.agree(at, "invocation_mode", declared.invocation_mode, policies.invocation_mode).unwrap_or_default();
@@ -243,6 +251,13 @@ impl Freezer {
             self.problems.push(BuildProblem::ZeroLimit { at: at.to_string(), limit: "availability" });
         }
 
+        if let Some(Err(text)) = compaction.as_ref().map(|compaction| exclusive::fork_compaction(compaction, context)) {
+            self.problems.push(BuildProblem::Excluded { at: at.to_string(), text });
+        }
+        if let Some(Err(text)) = notification.as_ref().map(|_| exclusive::background_notification(mode)) {
+            self.problems.push(BuildProblem::Excluded { at: at.to_string(), text });
+        }
+
         let config = self.supported_source(at, source);
         self.unsupported_unless(at, mode == AgentInvocationModePolicy::SynchronousOnly, "invocation_mode", &mode);
         self.unsupported_unless(at, lifecycle == SubAgentLifecycle::OneShot, "lifecycle", &lifecycle);
@@ -252,17 +267,24 @@ impl Freezer {
         let inherits = run_config.as_deref().is_none_or(|run| *run == SubAgentRunConfig::inherit());
         self.unsupported_unless(at, inherits, "run_config", &run_config);
 
-        let method_name = || Arc::<str>::from(info.method);
-        let tool_name = info.name.map(Arc::from).or(name).unwrap_or_else(method_name);
+        let method_name = || Arc::<str>::from(&*info.method);
+        let tool_name = info.name.as_deref().map(Arc::from).or(name).unwrap_or_else(method_name);
         let tool_name = self.check(at, ToolName::new(tool_name));
-        let description = info.description.map(Arc::from).or(description).or_else(|| info.doc.map(Arc::from));
+        let description = info.description.as_deref().map(Arc::from).or(description);
+        let description = description.or_else(|| info.doc.as_deref().map(Arc::from));
         let description = self.description(description, at);
         let agent_id = self.check(at, AgentId::new(agent_id));
         let metadata = self.metadata(at, declared.metadata.map(|make| make()), policies.metadata);
 
         let mut harnesses = Vec::new();
-        for wanted in declared.tool_harnesses.iter().chain(&tool_harnesses) {
-            harnesses.extend(self.harness(wanted, at).filter(|index| !harnesses.contains(index)));
+        let declared = declared.tool_harnesses.iter().copied().map(CarriedHarness::Type);
+        for wanted in declared.chain(tool_harnesses) {
+            let place = match wanted {
+                CarriedHarness::Type(harness) => self.harness(&harness, at),
+                CarriedHarness::Named(name) => self.harness_named(&name, at),
+                CarriedHarness::Dynamic(harness) => Some(self.add(harness)),
+            };
+            harnesses.extend(place.filter(|index| !harnesses.contains(index)));
         }
         let (agent_id, tool_name, config) = (agent_id?, tool_name?, config?);
         let names: Vec<Arc<str>> = config.tool_harnesses().map(Arc::from).collect();
@@ -277,6 +299,12 @@ impl Freezer {
             mode,
             availability,
             child,
+            rest: Box::new(RestOfDeclaration {
+                lifecycle,
+                fork_compaction: compaction.unwrap_or_default(),
+                background_notification: notification.unwrap_or_default(),
+                run_config: run_config.map(|run_config| *run_config).unwrap_or_default(),
+            }),
         });
         Some(Tool { spec: ToolSpec::new(tool_name, description?, shared_schema(mode, context)), kind })
     }

@@ -66,6 +66,11 @@ impl AgentInner {
         self.blueprints.get(index)
     }
 
+    /// The blueprints of all agents of this tree; the root's is the first.
+    pub(crate) fn blueprints(&self) -> &[Blueprint] {
+        &self.blueprints
+    }
+
     /// The index of the blueprint of an agent of this tree.
     pub(crate) fn find(&self, agent: &AgentId) -> Option<usize> {
         self.blueprints.iter().position(|blueprint| blueprint.agent_id == *agent)

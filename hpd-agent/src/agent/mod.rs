@@ -6,6 +6,7 @@
 mod blueprint;
 mod build_error;
 mod builder;
+mod definition;
 mod delegate;
 mod driver;
 mod error;
@@ -26,6 +27,7 @@ use self::{blueprint::Blueprint, execute::Place, inner::AgentInner};
 pub use self::{
     build_error::{BuildError, BuildProblem},
     builder::AgentBuilder,
+    definition::{AgentDefinition, SubAgentDefinition, ToolDefinition, ToolDefinitionKind},
     error::RunError,
     events::EventStream,
     run::{Run, RunFuture, RunHandle, RunResult},
@@ -124,6 +126,32 @@ impl Agent {
     #[must_use]
     pub fn id(&self) -> Option<&AgentId> {
         self.root().ok().map(|root| &root.agent_id)
+    }
+
+    /// What all agents of its tree are, as they were frozen: itself first, then its children.
+    ///
+    /// ```
+    /// # use hpd_agent::{prelude::*, testing::ScriptedChatClient};
+    /// # tokio::runtime::Builder::new_current_thread().build()?.block_on(async {
+    /// let tools = DynamicHarness::new("team").with_sub_agent(
+    ///     "reviewer",
+    ///     SubAgent::from_config("team.reviewer", AgentConfig::new("Reviewer")).with_description("Reviews a draft."),
+    /// );
+    /// let agent = Agent::builder()
+    ///     .with_chat_client(ScriptedChatClient::texts(["Hello."]))
+    ///     .with_dynamic_harness(tools)
+    ///     .build()
+    ///     .await?;
+    /// let ids: Vec<String> = agent.definitions().iter().map(|agent| agent.agent_id.to_string()).collect();
+    /// assert_eq!(ids, ["agent", "team.reviewer"]);
+    /// assert!(agent.definitions()[0].to_json().starts_with(r#"{"agentId":"agent","config":{"name":"Agent"},"#));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// # })?;
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    #[must_use]
+    pub fn definitions(&self) -> Vec<AgentDefinition> {
+        self.inner.blueprints().iter().map(AgentDefinition::of).collect()
     }
 
     /// Where its threads are kept.

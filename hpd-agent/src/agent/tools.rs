@@ -108,8 +108,8 @@ impl Lane {
             ToolKind::Function(function) => {
                 if function.requires_permission {
                     // Nobody should be asked about a call that can't run.
-                    if let Err(error) = Arguments::parse_with(&call.arguments, |_| true) {
-                        return Ok(error.err().map(ToolOutput::from));
+                    if let Err(error) = Arguments::parse_any(&call.arguments) {
+                        return Ok(Some(error.into()));
                     }
                 }
                 if let Permit::Refused(output) = self.permit(tool, call, turn).await? {

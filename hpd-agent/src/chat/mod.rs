@@ -315,6 +315,12 @@ impl Schema {
     }
 }
 
+impl From<Value> for Schema {
+    fn from(value: Value) -> Self {
+        Self::from_value(value)
+    }
+}
+
 /// What a request may say about the model and the way it answers.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default)]

@@ -4,9 +4,9 @@ use std::{borrow::Cow, fmt, sync::Arc};
 
 use schemars::{JsonSchema, SchemaGenerator};
 use serde::{Serialize, de::DeserializeOwned};
-use serde_json::value::RawValue;
+use serde_json::{Map, Value, value::RawValue};
 
-use super::{Cancellation, FunctionContext};
+use super::{Cancellation, FunctionContext, RawSchema};
 use crate::{error::BoxError, message::ToolOutput};
 
 /// An error that the model is shown word for word.
@@ -74,21 +74,103 @@ impl From<ToolError> for ToolOutput {
 /// One parameter of a function, as its descriptor has it.
 #[doc(hidden)]
 #[derive(Debug, Clone, Copy)]
-pub struct ParamInfo {
-    pub name: &'static str,
-    pub doc: Option<&'static str>,
+pub struct ParamInfo<'a> {
+    pub name: &'a str,
+    pub doc: Option<&'a str>,
     /// Whether the model gives it.
     pub in_schema: bool,
     pub schema: fn(&mut SchemaGenerator) -> schemars::Schema,
     /// Whether the model may leave it out.
     pub optional: fn() -> bool,
+    /// What it is then, if the declaration says so.
+    pub default: Option<fn() -> Value>,
 }
 
-impl ParamInfo {
+impl<'a> ParamInfo<'a> {
     /// The descriptor of a parameter of type `T`.
     #[must_use]
-    pub const fn of<T: ToolParam<'static>>(name: &'static str, doc: Option<&'static str>) -> Self {
-        Self { name, doc, in_schema: T::IN_SCHEMA, schema: T::schema, optional: T::optional }
+    pub const fn of<T: ToolParam<'static>>(name: &'a str, doc: Option<&'a str>) -> Self {
+        Self { name, doc, in_schema: T::IN_SCHEMA, schema: T::schema, optional: T::optional, default: None }
+    }
+
+    /// The same with a default.
+    #[must_use]
+    pub const fn with_default(mut self, default: fn() -> Value) -> Self {
+        self.default = Some(default);
+        self
+    }
+}
+
+/// The parameters of a function, in the order of the declaration.
+#[doc(hidden)]
+#[derive(Debug)]
+pub enum Params {
+    /// Those of a method.
+    Static(&'static [ParamInfo<'static>]),
+    /// Those of a function that was declared at run time.
+    Owned(Vec<OwnedParam>),
+    /// None by themselves: a schema describes all arguments together.
+    Schema(RawSchema),
+}
+
+/// A parameter whose texts were not there when the program was compiled.
+#[doc(hidden)]
+#[derive(Debug)]
+pub struct OwnedParam {
+    name: Box<str>,
+    doc: Option<Box<str>>,
+    /// All but the texts.
+    rest: ParamInfo<'static>,
+    /// Whether the argument of this name fits the type.
+    check: fn(&Arguments<'_>, &str) -> Result<(), ToolError>,
+}
+
+impl OwnedParam {
+    /// A parameter of type `T`.
+    #[must_use]
+    pub fn of<T: DeserializeOwned + JsonSchema>(name: &str, doc: Option<&str>) -> Self {
+        let check = |arguments: &Arguments<'_>, name: &str| arguments.take::<T>(name).map(drop);
+        Self { name: name.into(), doc: doc.map(Into::into), rest: ParamInfo::of::<T>("", None), check }
+    }
+
+    fn info(&self) -> ParamInfo<'_> {
+        ParamInfo { name: &self.name, doc: self.doc.as_deref(), ..self.rest }
+    }
+}
+
+impl Params {
+    /// All of them, those that come from the runtime too.
+    pub fn iter(&self) -> impl Iterator<Item = ParamInfo<'_>> {
+        let (fixed, owned) = match self {
+            Self::Static(params) => (*params, [].as_slice()),
+            Self::Owned(params) => ([].as_slice(), params.as_slice()),
+            Self::Schema(_) => ([].as_slice(), [].as_slice()),
+        };
+        fixed.iter().copied().chain(owned.iter().map(OwnedParam::info))
+    }
+
+    /// Refuses arguments of which one does not fit. A method takes its arguments itself.
+    pub(crate) fn check(&self, arguments: &Arguments<'_>) -> Result<(), ToolError> {
+        match self {
+            Self::Owned(params) => params.iter().try_for_each(|param| (param.check)(arguments, &param.name)),
+            Self::Static(_) | Self::Schema(_) => Ok(()),
+        }
+    }
+
+    /// What is wrong with a declaration that no compiler has seen.
+    pub(crate) fn problem(&self) -> Option<String> {
+        match self {
+            Self::Static(_) => None,
+            Self::Schema(schema) => schema.problem(),
+            Self::Owned(params) => params.iter().enumerate().find_map(|(at, param)| {
+                let name = &param.name;
+                if name.trim().is_empty() {
+                    return Some("a parameter has a blank name".to_owned());
+                }
+                let same = params.iter().take(at).any(|other| other.name == *name);
+                same.then(|| format!("two parameters are named `{name}`"))
+            }),
+        }
     }
 }
 
@@ -97,7 +179,7 @@ impl ParamInfo {
 /// An argument of the model is any type with `serde::Deserialize` and `schemars::JsonSchema`. It is optional if it
 /// accepts `null`, as `Option` does. From the runtime come `&FunctionContext` and [`Cancellation`].
 #[diagnostic::on_unimplemented(
-    message = "`{Self}` cannot be a parameter of an #[ai_function]",
+    message = "HPD0053: `{Self}` cannot be a parameter of an #[ai_function]",
     label = "needs `serde::Deserialize` and `schemars::JsonSchema`",
     note = "derive both on your type, or take `&FunctionContext` or `Cancellation` from the runtime"
 )]
@@ -161,6 +243,25 @@ impl ToolParam<'_> for Cancellation {
     }
 }
 
+/// What a parameter's default has to be, so that the model can be told it.
+#[doc(hidden)]
+#[diagnostic::on_unimplemented(
+    message = "HPD0057: a parameter of type `{Self}` cannot have a default",
+    label = "needs `serde::Serialize`, so that the model can be told the default",
+    note = "derive it on your type, or take an `Option` and put the default into the method"
+)]
+pub trait ArgumentDefault {
+    fn into_default(self) -> Value;
+}
+
+#[diagnostic::do_not_recommend]
+impl<T: Serialize> ArgumentDefault for T {
+    fn into_default(self) -> Value {
+        // What cannot be written as JSON is a default all the same, only not one that can be told.
+        serde_json::to_value(self).unwrap_or(Value::Null)
+    }
+}
+
 /// The arguments of one call: the members of a JSON object, not yet deserialized.
 #[doc(hidden)]
 #[derive(Debug)]
@@ -176,14 +277,19 @@ impl<'a> Arguments<'a> {
             .map_err(|refused| refused.map_or_else(|error| error, |name| unknown_argument(&name, legal)))
     }
 
+    /// Reads a JSON object, whatever its members are.
+    pub(crate) fn parse_any(text: &'a str) -> Result<Self, ToolError> {
+        serde_json::from_str(if text.trim().is_empty() { "{}" } else { text })
+            .map_err(|error| ToolError::new(format!("The arguments are not a valid JSON object: {error}.")))
+    }
+
     /// Reads a JSON object. The error is the name of the first member that `is_legal` refuses, or that of a text that
     /// is no JSON object.
     pub(crate) fn parse_with(
         text: &'a str,
         is_legal: impl Fn(&str) -> bool,
     ) -> Result<Self, Result<Cow<'a, str>, ToolError>> {
-        let arguments: Self = serde_json::from_str(if text.trim().is_empty() { "{}" } else { text })
-            .map_err(|error| Err(ToolError::new(format!("The arguments are not a valid JSON object: {error}."))))?;
+        let arguments = Self::parse_any(text).map_err(Err)?;
         match arguments.members.iter().position(|(name, _)| !is_legal(name)) {
             None => Ok(arguments),
             Some(at) => Err(Ok(arguments.members.into_iter().nth(at).map(|(name, _)| name).unwrap_or_default())),
@@ -191,7 +297,7 @@ impl<'a> Arguments<'a> {
     }
 
     /// Reads the arguments of a function with these parameters.
-    pub(crate) fn for_params(text: &'a str, params: &[ParamInfo]) -> Result<Self, ToolError> {
+    pub(crate) fn for_params(text: &'a str, params: &Params) -> Result<Self, ToolError> {
         let legal: smallvec::SmallVec<[&str; 8]> =
             params.iter().filter(|param| param.in_schema).map(|param| param.name).collect();
         Self::parse(text, &legal)
@@ -203,16 +309,32 @@ impl<'a> Arguments<'a> {
         Some(value.get()).filter(|text| *text != "null")
     }
 
-    fn take<T: DeserializeOwned>(&self, name: &str) -> Result<T, ToolError> {
+    pub(crate) fn take<T: DeserializeOwned>(&self, name: &str) -> Result<T, ToolError> {
         let text = self.get(name);
         serde_json::from_str(text.unwrap_or("null")).map_err(|error| match text {
-            Some(_) => ToolError::new(format!("The argument `{name}` is wrong: {error}.")),
-            None => ToolError::new(format!("The argument `{name}` is missing.")),
+            Some(_) => wrong_argument(name, &error),
+            None => missing_argument(name),
         })
+    }
+
+    /// All members that are not null.
+    pub(crate) fn to_object(&self) -> Map<String, Value> {
+        let given = self.members.iter().filter(|(_, value)| value.get() != "null");
+        let parsed =
+            given.map(|(name, value)| (name.to_string(), serde_json::from_str(value.get()).unwrap_or_default()));
+        parsed.collect()
     }
 }
 
-fn unknown_argument(name: &str, legal: &[&str]) -> ToolError {
+pub(crate) fn wrong_argument(name: &str, error: &serde_json::Error) -> ToolError {
+    ToolError::new(format!("The argument `{name}` is wrong: {error}."))
+}
+
+pub(crate) fn missing_argument(name: &str) -> ToolError {
+    ToolError::new(format!("The argument `{name}` is missing."))
+}
+
+pub(crate) fn unknown_argument(name: &str, legal: &[&str]) -> ToolError {
     let legal = match legal {
         [] => "this tool takes none".to_owned(),
         names => format!("legal are {}", names.iter().map(|n| format!("`{n}`")).collect::<Vec<_>>().join(", ")),
@@ -273,11 +395,11 @@ impl<T, E> Output<Result<T, E>> {
     pub fn into_tool_result(self) -> Result<ToolOutput, ToolError>
     where
         T: IntoToolOutput,
-        E: Into<BoxError>,
+        E: IntoToolError,
     {
         match self.0 {
             Ok(value) => value.into_tool_output(),
-            Err(error) => Err(ToolError::from_boxed(error.into())),
+            Err(error) => Err(ToolError::from_boxed(error.into_error())),
         }
     }
 }
@@ -299,11 +421,31 @@ impl<T> PlainOutput<T> for Output<T> {
     }
 }
 
+/// The error of a `Result` that a method returns: any error, `String`, `&str`, and what else converts into a boxed error.
+#[doc(hidden)]
+#[diagnostic::on_unimplemented(
+    message = "HPD0046: `{Self}` cannot be the error of a tool",
+    label = "does not convert into `Box<dyn Error + Send + Sync>`",
+    note = "use `ToolError`, `String`, or an error type that is `Send` and `Sync`; a boxed error is `Box<dyn Error + Send + \
+            Sync>`"
+)]
+pub trait IntoToolError {
+    fn into_error(self) -> BoxError;
+}
+
+#[diagnostic::do_not_recommend]
+impl<E: Into<BoxError>> IntoToolError for E {
+    fn into_error(self) -> BoxError {
+        self.into()
+    }
+}
+
 /// What an [`#[ai_function]`](crate::ai_function) may return: anything that serializes, or a `Result` of it with any
 /// error. A [`ToolOutput`] is passed on as it is.
 #[diagnostic::on_unimplemented(
-    message = "an #[ai_function] cannot return `{Self}`",
-    label = "needs `serde::Serialize`"
+    message = "HPD0055: an #[ai_function] cannot return `{Self}`",
+    label = "needs `serde::Serialize`",
+    note = "derive it on your type; the model is shown the value as JSON"
 )]
 pub trait IntoToolOutput {
     #[doc(hidden)]

@@ -1,10 +1,10 @@
 //! The static table that a harness type is declared by, and the object-safe view of it.
 
-use std::{any::TypeId, fmt, panic::Location, sync::Arc};
+use std::{any::TypeId, borrow::Cow, fmt, panic::Location, sync::Arc};
 
 use super::{
-    AgentConfig, AgentInvocationModePolicy, Arguments, BackgroundNotification, FunctionContext, Metadata, ParamInfo,
-    SubAgent, SubAgentAvailability, SubAgentContextPolicy, SubAgentLifecycle, ToolError,
+    AgentConfig, AgentInvocationModePolicy, Arguments, BackgroundNotification, FunctionContext, IntoToolError,
+    Metadata, Params, SubAgent, SubAgentAvailability, SubAgentContextPolicy, SubAgentLifecycle, ToolError,
 };
 use crate::{compaction::ForkCompaction, error::BoxError, future::BoxFuture, id::AgentId, message::ToolOutput};
 
@@ -13,7 +13,7 @@ use crate::{compaction::ForkCompaction, error::BoxError, future::BoxFuture, id::
 /// Implemented by [`#[tool_harness]`](crate::tool_harness) only, on an inherent `impl` block; there is one such block
 /// per type.
 #[diagnostic::on_unimplemented(
-    message = "`{Self}` is not a tool harness",
+    message = "HPD0070: `{Self}` is not a tool harness",
     label = "needs `#[tool_harness]` on an `impl {Self}` block"
 )]
 pub trait ToolHarness: Sized + Send + Sync + 'static {
@@ -23,6 +23,30 @@ pub trait ToolHarness: Sized + Send + Sync + 'static {
     #[doc(hidden)]
     const DEFAULT: Option<fn() -> Self>;
 }
+
+/// A harness in the registry. The only thing that a type with `#[tool_harness]` can lack is what the words say.
+#[doc(hidden)]
+#[diagnostic::on_unimplemented(
+    message = "HPD0072: `{Self}` cannot be a tool harness: it cannot be shared between threads",
+    label = "needs `Send`, `Sync` and `'static`",
+    note = "calls run at the same time on several threads: use `Mutex`, `RwLock` or an atomic instead of `RefCell` or \
+            `Cell`, `Arc` instead of `Rc`, and own what is borrowed"
+)]
+pub trait RegisteredHarness: ToolHarness {}
+
+#[diagnostic::do_not_recommend]
+impl<T: ToolHarness> RegisteredHarness for T {}
+
+/// A harness type that can be named without giving an instance of it.
+#[diagnostic::on_unimplemented(
+    message = "HPD0071: no instance of `{Self}` can be made without a value",
+    label = "has to be a tool harness with `Default`",
+    note = "derive or implement `Default`, or give the builder an instance with `.with_tool_harness_value(…)`"
+)]
+pub trait DefaultHarness: ToolHarness + Default {}
+
+#[diagnostic::do_not_recommend]
+impl<T: ToolHarness + Default> DefaultHarness for T {}
 
 /// The table behind a [`ToolHarness`].
 #[doc(hidden)]
@@ -48,20 +72,51 @@ impl<H> fmt::Debug for Entry<H> {
     }
 }
 
-/// What is known about a capability before any of its code has run.
+/// What is known about a capability before any of its code has run. Texts are borrowed in the tables of the macro and
+/// owned in a declaration that is made at run time.
 #[doc(hidden)]
 #[derive(Debug)]
 pub struct CapabilityInfo {
-    /// The method's name, without `r#`.
-    pub method: &'static str,
+    /// The method's name, without `r#`; of a declaration made at run time, the name that it is given.
+    pub method: Cow<'static, str>,
     /// The explicit `name = "…"`.
-    pub name: Option<&'static str>,
+    pub name: Option<Cow<'static, str>>,
     /// The explicit `description = "…"`.
-    pub description: Option<&'static str>,
+    pub description: Option<Cow<'static, str>>,
     /// The doc comment.
-    pub doc: Option<&'static str>,
-    pub location: &'static Location<'static>,
+    pub doc: Option<Cow<'static, str>>,
+    pub origin: Origin,
     pub kind: CapabilityKind,
+}
+
+/// Where something is declared; shown as file and line.
+#[doc(hidden)]
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Origin {
+    /// In the program.
+    Code(&'static Location<'static>),
+    /// In a definition file.
+    File { path: Arc<str>, line: u32 },
+}
+
+impl Origin {
+    /// The line, from 1.
+    #[must_use]
+    pub const fn line(&self) -> u32 {
+        match self {
+            Self::Code(at) => at.line(),
+            Self::File { line, .. } => *line,
+        }
+    }
+}
+
+impl fmt::Display for Origin {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Code(at) => write!(f, "{}:{}", at.file(), at.line()),
+            Self::File { path, line } => write!(f, "{path}:{line}"),
+        }
+    }
 }
 
 #[doc(hidden)]
@@ -76,14 +131,14 @@ pub enum CapabilityKind {
 #[doc(hidden)]
 #[derive(Debug)]
 pub struct FunctionInfo {
-    pub params: &'static [ParamInfo],
+    pub params: Params,
     pub requires_permission: bool,
     pub exclusive: bool,
 }
 
 /// What `#[subagent]` says; `None` where it says nothing.
 #[doc(hidden)]
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub struct SubAgentInfo {
     pub agent_id: Option<&'static str>,
     pub context: Option<SubAgentContextPolicy>,
@@ -135,7 +190,7 @@ impl<H> Copy for Action<H> {}
 ///     }
 /// }
 /// ```
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub struct HarnessContext {
     agent_id: AgentId,
     agent_name: Arc<str>,
@@ -157,6 +212,16 @@ impl HarnessContext {
     pub fn agent_name(&self) -> &str {
         &self.agent_name
     }
+}
+
+/// What tells one harness from another while an agent is built.
+#[doc(hidden)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum HarnessKey {
+    /// A type: all its instances count as one harness.
+    Type(TypeId),
+    /// A harness made at run time: where it is kept, which is its own as long as somebody holds it.
+    Value(usize),
 }
 
 /// A harness type, named in a declaration.
@@ -188,8 +253,8 @@ impl HarnessRef {
         (self.name)()
     }
 
-    pub(crate) fn type_id(&self) -> TypeId {
-        (self.type_id)()
+    pub(crate) fn key(&self) -> HarnessKey {
+        HarnessKey::Type((self.type_id)())
     }
 
     pub(crate) fn type_name(&self) -> &'static str {
@@ -208,7 +273,8 @@ impl fmt::Debug for HarnessRef {
     }
 }
 
-/// A harness without its type: what the runtime works with. Implemented for every [`ToolHarness`].
+/// A harness without its type: what the runtime works with. Implemented for every [`ToolHarness`], and for the harnesses
+/// that are made at run time.
 #[doc(hidden)]
 #[allow(clippy::len_without_is_empty, reason = "nobody asks")]
 pub trait ErasedHarness: Send + Sync + 'static {
@@ -216,7 +282,7 @@ pub trait ErasedHarness: Send + Sync + 'static {
     fn name(&self) -> &str;
     /// The package and the name: the owner of its definitions.
     fn package(&self) -> &str;
-    fn type_id(&self) -> TypeId;
+    fn key(&self) -> HarnessKey;
     fn len(&self) -> usize;
     fn info(&self, index: usize) -> Option<&CapabilityInfo>;
     fn define<'h>(
@@ -241,8 +307,8 @@ impl<H: ToolHarness> ErasedHarness for H {
         H::HARNESS.package
     }
 
-    fn type_id(&self) -> TypeId {
-        TypeId::of::<H>()
+    fn key(&self) -> HarnessKey {
+        HarnessKey::Type(TypeId::of::<H>())
     }
 
     fn len(&self) -> usize {
@@ -273,7 +339,7 @@ impl<H: ToolHarness> ErasedHarness for H {
         let entry = H::HARNESS.entries.get(index)?;
         match (&entry.action, &entry.info.kind) {
             (Action::Function(call), CapabilityKind::Function(info)) => {
-                Some(match Arguments::for_params(arguments, info.params) {
+                Some(match Arguments::for_params(arguments, &info.params) {
                     Ok(arguments) => call(self, arguments, context),
                     Err(error) => Box::pin(std::future::ready(Err(error))),
                 })
@@ -285,7 +351,7 @@ impl<H: ToolHarness> ErasedHarness for H {
 
 /// What a `#[subagent]` method may return: an [`AgentConfig`], a [`SubAgent`], or a `Result` of either.
 #[diagnostic::on_unimplemented(
-    message = "a #[subagent] method cannot return `{Self}`",
+    message = "HPD0044: a #[subagent] method cannot return `{Self}`",
     label = "expected `AgentConfig`, `SubAgent`, or a `Result` of either"
 )]
 pub trait IntoSubAgent {
@@ -306,27 +372,27 @@ impl IntoSubAgent for SubAgent {
     }
 }
 
-impl<T: IntoSubAgent, E: Into<BoxError>> IntoSubAgent for Result<T, E> {
+impl<T: IntoSubAgent, E: IntoToolError> IntoSubAgent for Result<T, E> {
     fn into_sub_agent(self, agent_id: Option<&'static str>) -> Result<SubAgent, BoxError> {
-        self.map_err(Into::into)?.into_sub_agent(agent_id)
+        self.map_err(IntoToolError::into_error)?.into_sub_agent(agent_id)
     }
 }
 
 /// What a `#[subagent]` method without `agent_id` may return: a [`SubAgent`] or a `Result` of one.
 #[diagnostic::on_unimplemented(
-    message = "a #[subagent] without `agent_id` cannot return `{Self}`",
+    message = "HPD0045: a #[subagent] without `agent_id` cannot return `{Self}`",
     label = "no agent id comes with this",
     note = "write `#[subagent(agent_id = \"…\")]`, or return a `SubAgent` or a `Result` of one"
 )]
 pub trait IntoIdentifiedSubAgent: IntoSubAgent {}
 
 impl IntoIdentifiedSubAgent for SubAgent {}
-impl<T: IntoIdentifiedSubAgent, E: Into<BoxError>> IntoIdentifiedSubAgent for Result<T, E> {}
+impl<T: IntoIdentifiedSubAgent, E: IntoToolError> IntoIdentifiedSubAgent for Result<T, E> {}
 
 /// What a `#[subagent]` method may take besides `&self`.
 #[doc(hidden)]
 #[diagnostic::on_unimplemented(
-    message = "`{Self}` cannot be a parameter of a #[subagent] method",
+    message = "HPD0043: `{Self}` cannot be a parameter of a #[subagent] method",
     label = "only `&HarnessContext` can"
 )]
 pub trait HarnessParam<'h> {

@@ -2,6 +2,7 @@
 
 mod config;
 mod context;
+mod dynamic;
 mod function;
 mod harness;
 mod policy;
@@ -14,8 +15,9 @@ pub use self::{
         PromptSection,
     },
     context::{Cancellation, EmitError, FunctionContext},
+    dynamic::{DynamicArguments, DynamicFunction, DynamicHarness},
     function::{IntoToolOutput, ToolError, ToolParam},
-    harness::{HarnessContext, HarnessRef, IntoIdentifiedSubAgent, IntoSubAgent, ToolHarness},
+    harness::{DefaultHarness, HarnessContext, HarnessRef, IntoIdentifiedSubAgent, IntoSubAgent, ToolHarness},
     policy::{
         AgentInvocationModePolicy, BackgroundNotification, SubAgentAvailability, SubAgentContextPolicy,
         SubAgentLifecycle,
@@ -23,12 +25,14 @@ pub use self::{
     run_config::{AgentRunConfig, AgentRunConfigPatch, RunConfigGroup, SubAgentRunConfig},
     sub_agent::{Metadata, SubAgent, SubAgentSource},
 };
-pub(crate) use self::{context::FunctionHost, function::sentence};
+pub(crate) use self::{context::FunctionHost, function::sentence, policy::exclusive, sub_agent::CarriedHarness};
 #[doc(hidden)]
 pub use self::{
-    function::{Arguments, Output, ParamInfo, PlainOutput},
+    dynamic::RawSchema,
+    function::{ArgumentDefault, Arguments, IntoToolError, Output, OwnedParam, ParamInfo, Params, PlainOutput},
     harness::{
-        Action, CapabilityInfo, CapabilityKind, Entry, ErasedHarness, FunctionAction, FunctionInfo, HarnessParam,
-        HarnessTable, SubAgentAction, SubAgentInfo,
+        Action, CapabilityInfo, CapabilityKind, Entry, ErasedHarness, FunctionAction, FunctionInfo, HarnessKey,
+        HarnessParam, HarnessTable, Origin, RegisteredHarness, SubAgentAction, SubAgentInfo,
     },
+    sub_agent::MetadataValue,
 };

@@ -25,6 +25,15 @@ pub enum SubAgentContextPolicy {
 }
 
 impl SubAgentContextPolicy {
+    /// The default, where a constant is needed.
+    pub const DEFAULT: Self = Self::Fork;
+
+    /// Whether a child's conversation can begin as a fork.
+    #[must_use]
+    pub const fn can_fork(self) -> bool {
+        matches!(self, Self::Fork | Self::ModelChoice)
+    }
+
     /// Whether the model chooses.
     #[must_use]
     pub const fn is_model_choice(self) -> bool {
@@ -45,6 +54,15 @@ pub enum AgentInvocationModePolicy {
 }
 
 impl AgentInvocationModePolicy {
+    /// The default, where a constant is needed.
+    pub const DEFAULT: Self = Self::SynchronousOnly;
+
+    /// Whether a child can be in the background.
+    #[must_use]
+    pub const fn can_be_background(self) -> bool {
+        matches!(self, Self::BackgroundOnly | Self::ModelChoice)
+    }
+
     /// Whether the model chooses.
     #[must_use]
     pub const fn is_model_choice(self) -> bool {
@@ -151,6 +169,38 @@ impl Default for BackgroundNotification {
     }
 }
 
+/// What is wrong with policies that exclude each other. The same words where the compiler finds it and where `build`
+/// does.
+pub(crate) mod exclusive {
+    use super::{AgentInvocationModePolicy, SubAgentContextPolicy};
+    use crate::compaction::ForkCompaction;
+
+    /// A forked conversation is made shorter, and none is ever forked.
+    pub(crate) const fn fork_compaction(
+        compaction: &ForkCompaction,
+        context: SubAgentContextPolicy,
+    ) -> Result<(), &'static str> {
+        if matches!(compaction, ForkCompaction::Inherit) || context.can_fork() {
+            return Ok(());
+        }
+        Err(
+            "HPD0060: `fork_compaction` is for conversations that are forked, and with this `context` none is: leave it \
+             out, or say `context = Fork` or `context = ModelChoice`",
+        )
+    }
+
+    /// The end of a child in the background is told, and none is ever there.
+    pub(crate) const fn background_notification(mode: AgentInvocationModePolicy) -> Result<(), &'static str> {
+        if mode.can_be_background() {
+            return Ok(());
+        }
+        Err(
+            "HPD0061: `background_notification` is for children in the background, and with this `invocation_mode` none \
+             is: leave it out, or say `invocation_mode = BackgroundOnly` or `invocation_mode = ModelChoice`",
+        )
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -161,5 +211,27 @@ mod tests {
         assert!(!SubAgentAvailability::through_depth(0).is_callable());
         assert_eq!(SubAgentAvailability::through_depth(3).deepest_child(), Some(3));
         assert_eq!(SubAgentAvailability::ANY_ALLOWED_DEPTH.deepest_child(), None);
+    }
+
+    #[test]
+    fn constants_are_the_defaults() {
+        assert_eq!(SubAgentContextPolicy::DEFAULT, SubAgentContextPolicy::default());
+        assert_eq!(AgentInvocationModePolicy::DEFAULT, AgentInvocationModePolicy::default());
+    }
+
+    #[test]
+    fn policies_that_exclude_each_other() {
+        use crate::compaction::ForkCompaction::{Disable, Inherit};
+        use AgentInvocationModePolicy as Mode;
+        use SubAgentContextPolicy as Context;
+        for (context, can_fork) in
+            [(Context::Fork, true), (Context::Fresh, false), (Context::Isolated, false), (Context::ModelChoice, true)]
+        {
+            assert_eq!(exclusive::fork_compaction(&Disable, context).is_ok(), can_fork);
+            assert!(exclusive::fork_compaction(&Inherit, context).is_ok());
+        }
+        for (mode, can) in [(Mode::SynchronousOnly, false), (Mode::BackgroundOnly, true), (Mode::ModelChoice, true)] {
+            assert_eq!(exclusive::background_notification(mode).is_ok(), can);
+        }
     }
 }

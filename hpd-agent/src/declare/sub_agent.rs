@@ -5,13 +5,31 @@ use std::sync::Arc;
 use serde_json::{Map, Value};
 
 use super::{
-    AgentConfig, AgentInvocationModePolicy, BackgroundNotification, HarnessRef, SubAgentAvailability,
+    AgentConfig, AgentInvocationModePolicy, BackgroundNotification, DynamicHarness, HarnessRef, SubAgentAvailability,
     SubAgentContextPolicy, SubAgentLifecycle, SubAgentRunConfig, ToolHarness,
 };
 use crate::compaction::ForkCompaction;
 
 /// Values that an author gives to a child's thread; keys that the runtime owns are refused.
 pub type Metadata = Map<String, Value>;
+
+/// What can stand in `metadata(key = value)`.
+#[doc(hidden)]
+#[diagnostic::on_unimplemented(
+    message = "HPD0018: `{Self}` cannot be a value of `metadata(…)`",
+    label = "does not convert into a `serde_json::Value`",
+    note = "use a text, a number, a bool, a list of these, or `serde_json::json!(…)`"
+)]
+pub trait MetadataValue {
+    fn into_value(self) -> Value;
+}
+
+#[diagnostic::do_not_recommend]
+impl<T: Into<Value>> MetadataValue for T {
+    fn into_value(self) -> Value {
+        self.into()
+    }
+}
 
 /// Where a child's definition comes from.
 #[derive(Debug, Clone, PartialEq)]
@@ -59,7 +77,15 @@ pub struct SubAgent {
     pub(crate) description: Option<Arc<str>>,
     pub(crate) policies: SubAgentPolicies,
     pub(crate) run_config: Option<Box<SubAgentRunConfig>>,
-    pub(crate) tool_harnesses: Vec<HarnessRef>,
+    pub(crate) tool_harnesses: Vec<CarriedHarness>,
+}
+
+/// A harness that a child carries.
+#[derive(Debug, Clone)]
+pub(crate) enum CarriedHarness {
+    Type(HarnessRef),
+    Named(Arc<str>),
+    Dynamic(Arc<DynamicHarness>),
 }
 
 /// What a declaration says about its policies; `None` where it says nothing.
@@ -192,7 +218,22 @@ impl SubAgent {
     /// A harness that the child has. The parent does not see it.
     #[must_use]
     pub fn with_tool_harness<T: ToolHarness>(mut self) -> Self {
-        self.tool_harnesses.push(HarnessRef::of::<T>());
+        self.tool_harnesses.push(CarriedHarness::Type(HarnessRef::of::<T>()));
+        self
+    }
+
+    /// A harness that the child has, by the name under which it is registered: in the generated registry, or else in the
+    /// dynamic one that the agent is built with.
+    #[must_use]
+    pub fn with_tool_harness_named(mut self, name: impl Into<Arc<str>>) -> Self {
+        self.tool_harnesses.push(CarriedHarness::Named(name.into()));
+        self
+    }
+
+    /// A harness that the child has, and that was made at run time.
+    #[must_use]
+    pub fn with_dynamic_harness(mut self, harness: impl Into<Arc<DynamicHarness>>) -> Self {
+        self.tool_harnesses.push(CarriedHarness::Dynamic(harness.into()));
         self
     }
 

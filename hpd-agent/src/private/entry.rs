@@ -1,14 +1,14 @@
 //! Entries of a harness's table, built in constants. The expansion says only what the declaration says: that is less
 //! for the compiler to read.
 
-use std::{mem, panic::Location};
+use std::{borrow::Cow, mem, panic::Location};
 
 use crate::{
     compaction::ForkCompaction,
     declare::{
         Action, AgentInvocationModePolicy, BackgroundNotification, CapabilityInfo, CapabilityKind, Entry,
-        FunctionAction, FunctionInfo, HarnessRef, Metadata, ParamInfo, SubAgentAction, SubAgentAvailability,
-        SubAgentContextPolicy, SubAgentInfo, SubAgentLifecycle,
+        FunctionAction, FunctionInfo, HarnessRef, Metadata, Origin, ParamInfo, Params, SubAgentAction,
+        SubAgentAvailability, SubAgentContextPolicy, SubAgentInfo, SubAgentLifecycle,
     },
 };
 
@@ -18,10 +18,10 @@ use crate::{
 pub const fn function<H>(
     method: &'static str,
     doc: &'static str,
-    params: &'static [ParamInfo],
+    params: &'static [ParamInfo<'static>],
     call: FunctionAction<H>,
 ) -> Entry<H> {
-    let info = FunctionInfo { params, requires_permission: false, exclusive: false };
+    let info = FunctionInfo { params: Params::Static(params), requires_permission: false, exclusive: false };
     Entry {
         info: info_of(method, doc, Location::caller(), CapabilityKind::Function(info)),
         action: Action::Function(call),
@@ -55,7 +55,12 @@ const fn info_of(
     location: &'static Location<'static>,
     kind: CapabilityKind,
 ) -> CapabilityInfo {
-    CapabilityInfo { method, name: None, description: None, doc: not_empty(doc), location, kind }
+    let doc = match not_empty(doc) {
+        Some(doc) => Some(Cow::Borrowed(doc)),
+        None => None,
+    };
+    let method = Cow::Borrowed(method);
+    CapabilityInfo { method, name: None, description: None, doc, origin: Origin::Code(location), kind }
 }
 
 pub(super) const fn not_empty(text: &'static str) -> Option<&'static str> {
@@ -136,14 +141,14 @@ impl<H> Entry<H> {
     /// The explicit name.
     #[must_use]
     pub const fn name(mut self, name: &'static str) -> Self {
-        self.info.name = Some(name);
+        mem::forget(self.info.name.replace(Cow::Borrowed(name)));
         self
     }
 
     /// The explicit description.
     #[must_use]
     pub const fn description(mut self, description: &'static str) -> Self {
-        self.info.description = Some(description);
+        mem::forget(self.info.description.replace(Cow::Borrowed(description)));
         self
     }
 }

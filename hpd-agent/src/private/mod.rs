@@ -2,6 +2,7 @@
 //!
 //! The macros and this crate are released together, so the two always fit.
 
+pub mod availability;
 pub mod check;
 mod entry;
 
@@ -28,7 +29,8 @@ pub use crate::{
 };
 use crate::{
     declare::{
-        Arguments, FunctionContext, IntoIdentifiedSubAgent, IntoSubAgent, ParamInfo, SubAgent, ToolError, ToolParam,
+        ArgumentDefault, Arguments, FunctionContext, IntoIdentifiedSubAgent, IntoSubAgent, MetadataValue, ParamInfo,
+        RegisteredHarness, SubAgent, ToolError, ToolParam,
     },
     error::BoxError,
     message::ToolOutput,
@@ -36,6 +38,12 @@ use crate::{
 
 type Defined<'h> = BoxFuture<'h, Result<SubAgent, BoxError>>;
 type Called<'h> = BoxFuture<'h, Result<ToolOutput, ToolError>>;
+
+/// A harness type for the registry.
+#[must_use]
+pub const fn registered<T: RegisteredHarness>() -> HarnessRef {
+    HarnessRef::of::<T>()
+}
 
 /// What a method with `agent_id` returned.
 pub fn define<'h, T: IntoSubAgent>(value: T, agent_id: &'static str) -> Defined<'h> {
@@ -98,8 +106,23 @@ pub fn call_now<'h>(call: impl FnOnce() -> Result<ToolOutput, ToolError> + Send 
 
 /// One parameter of a function, without a doc comment if that is empty.
 #[must_use]
-pub const fn param<T: ToolParam<'static>>(name: &'static str, doc: &'static str) -> ParamInfo {
+pub const fn param<T: ToolParam<'static>>(name: &'static str, doc: &'static str) -> ParamInfo<'static> {
     ParamInfo::of::<T>(name, entry::not_empty(doc))
+}
+
+/// The same with a default, which the model is told.
+#[must_use]
+pub const fn param_or<T: ToolParam<'static>>(
+    name: &'static str,
+    doc: &'static str,
+    default: fn() -> serde_json::Value,
+) -> ParamInfo<'static> {
+    ParamInfo::of::<T>(name, entry::not_empty(doc)).with_default(default)
+}
+
+/// A default as the model is told it.
+pub fn default_value<T: ArgumentDefault>(default: impl FnOnce() -> T) -> serde_json::Value {
+    default().into_default()
 }
 
 /// The value of a parameter.
@@ -111,9 +134,19 @@ pub fn take<'c, T: ToolParam<'c>>(
     T::take(arguments, context, name)
 }
 
+/// The value of a parameter that has a default.
+pub fn take_or<'c, T: ToolParam<'c>>(
+    arguments: &Arguments<'_>,
+    context: &'c FunctionContext,
+    name: &str,
+    default: impl FnOnce() -> T,
+) -> Result<T, ToolError> {
+    if arguments.get(name).is_some() { T::take(arguments, context, name) } else { Ok(default()) }
+}
+
 /// Adds one value of `metadata(…)`.
-pub fn insert_metadata(metadata: &mut Metadata, key: &str, value: impl Into<serde_json::Value>) {
-    metadata.insert(key.to_owned(), value.into());
+pub fn insert_metadata(metadata: &mut Metadata, key: &str, value: impl MetadataValue) {
+    metadata.insert(key.to_owned(), value.into_value());
 }
 
 /// How a harness is made where no instance was given: the inherent constant wins if the type has a `Default`.

@@ -1,6 +1,12 @@
-//! Tools: their schemas, and the registry of the harnesses that a program was compiled with.
+//! Tools: their schemas, and the registries of harnesses: those that a program was compiled with, and those that are
+//! made while it runs.
 
+mod dynamic;
 pub mod registry;
 pub mod schema;
 
-pub use self::registry::{Registration, RegistryError};
+pub(crate) use self::dynamic::Found;
+pub use self::{
+    dynamic::DynamicRegistry,
+    registry::{Registration, RegistryError},
+};

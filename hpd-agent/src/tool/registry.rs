@@ -28,7 +28,7 @@
 
 use std::{panic::Location, sync::OnceLock};
 
-use crate::declare::HarnessRef;
+use crate::{declare::HarnessRef, error::nearest};
 
 /// One harness of the generated registry.
 #[derive(Debug)]
@@ -94,35 +94,63 @@ impl Registration {
 pub enum RegistryError {
     /// No harness of this name was linked into the program.
     #[error(
-        "no tool harness is registered as `{name}`; if a dependency declares it, name that dependency in your code \
-         (`use the_crate as _;`), or it is not linked"
+        "no tool harness is registered as `{name}`{}; if a dependency declares it, name that dependency in your code \
+         (`use the_crate as _;`), or it is not linked; if it is made at run time, add it with `DynamicRegistry::add` \
+         before agents are built",
+        near.as_ref().map(|near| format!(", did you mean `{near}`?")).unwrap_or_default()
     )]
     Unknown {
         /// The name that was looked up.
         name: String,
+        /// The name of a harness that it was probably meant to be.
+        near: Option<String>,
     },
     /// Two harnesses have one name.
     #[error(
-        "two tool harnesses are registered as `{name}`: at {first} and at {second}; give one of them another name \
-         with `#[tool_harness(name = \"…\")]`"
+        "two tool harnesses are registered as `{name}`: at {first} and at {second}; give one of them another name, \
+         for example with `#[tool_harness(name = \"…\")]`"
     )]
     Duplicate {
         /// The name.
-        name: &'static str,
-        /// Where one of them is declared.
-        first: &'static Location<'static>,
+        name: String,
+        /// Where one of them is declared: file and line.
+        first: String,
         /// Where the other one is declared.
-        second: &'static Location<'static>,
+        second: String,
+    },
+    /// A harness made at run time has the name of one that the program was compiled with.
+    #[error(
+        "the name `{name}` of the harness made at {at} belongs to the one declared at {generated}, which is always found \
+         first; choose another name"
+    )]
+    Generated {
+        /// The name.
+        name: String,
+        /// Where the harness is declared that the program was compiled with.
+        generated: String,
+        /// Where the other one was made.
+        at: String,
+    },
+    /// A name that no harness can have.
+    #[error("`{name}`, made at {at}, is not a legal name of a harness: expected {rule}")]
+    IllegalName {
+        /// The name.
+        name: String,
+        /// Where the harness was made.
+        at: String,
+        /// The rule that the name breaks.
+        rule: &'static str,
     },
 }
 
 impl RegistryError {
-    /// The stable code of this error: `unknown_harness` or `duplicate_harness`.
+    /// The stable code of this error: `unknown_harness`, `duplicate_harness` or `illegal_harness_name`.
     #[must_use]
     pub const fn code(&self) -> &'static str {
         match self {
             Self::Unknown { .. } => "unknown_harness",
-            Self::Duplicate { .. } => "duplicate_harness",
+            Self::Duplicate { .. } | Self::Generated { .. } => "duplicate_harness",
+            Self::IllegalName { .. } => "illegal_harness_name",
         }
     }
 }
@@ -133,6 +161,14 @@ impl RegistryError {
 ///
 /// [`RegistryError::Unknown`] if there is none, [`RegistryError::Duplicate`] if there are two.
 pub fn harness(name: &str) -> Result<&'static Registration, RegistryError> {
+    find(name)?.ok_or_else(|| {
+        let near = nearest(name, names()).map(str::to_owned);
+        RegistryError::Unknown { name: name.to_owned(), near }
+    })
+}
+
+/// The same, without the words for the case that there is none, which take longer than the look-up.
+pub(crate) fn find(name: &str) -> Result<Option<&'static Registration>, RegistryError> {
     static INDEX: OnceLock<Index<'static>> = OnceLock::new();
     INDEX.get_or_init(|| Index::of(inventory::iter::<Registration>.into_iter())).find(name)
 }
@@ -143,12 +179,21 @@ pub fn harness(name: &str) -> Result<&'static Registration, RegistryError> {
 ///
 /// [`RegistryError::Duplicate`] names the first two that share a name.
 pub fn harnesses() -> Result<&'static [&'static Registration], RegistryError> {
-    static SORTED: OnceLock<Vec<&'static Registration>> = OnceLock::new();
-    let all = SORTED.get_or_init(|| sorted(inventory::iter::<Registration>.into_iter().collect()));
+    let all = all();
     match all.iter().zip(all.iter().skip(1)).find(|(one, other)| one.name == other.name) {
         Some((one, other)) => Err(duplicate(one, other)),
         None => Ok(all),
     }
+}
+
+/// The names of all of them, sorted.
+pub(crate) fn names<'a>() -> impl Iterator<Item = &'a str> {
+    all().iter().map(|one| one.name)
+}
+
+fn all() -> &'static [&'static Registration] {
+    static ALL: OnceLock<Vec<&'static Registration>> = OnceLock::new();
+    ALL.get_or_init(|| sorted(inventory::iter::<Registration>.into_iter().collect()))
 }
 
 /// In an order that the linker has no say in.
@@ -182,18 +227,14 @@ impl<'r> Index<'r> {
         index
     }
 
-    fn find(&self, name: &str) -> Result<&'r Registration, RegistryError> {
+    fn find(&self, name: &str) -> Result<Option<&'r Registration>, RegistryError> {
         let hash = hash(name);
         let near = self.slots.iter().skip(self.home(hash)).map_while(|slot| *slot);
         let mut same = near.filter(|one| one.hash == hash && one.name == name);
-        match (same.next(), same.next()) {
-            (None, _) => Err(RegistryError::Unknown { name: name.to_owned() }),
-            (Some(one), None) => Ok(one),
-            (Some(one), Some(other)) => match sorted([one, other].into_iter().chain(same).collect()).as_slice() {
-                [first, second, ..] => Err(duplicate(first, second)),
-                _ => Ok(one),
-            },
-        }
+        let Some(one) = same.next() else { return Ok(None) };
+        let Some(other) = same.next() else { return Ok(Some(one)) };
+        let all = sorted([one, other].into_iter().chain(same).collect());
+        Err(duplicate(all.first().unwrap_or(&one), all.get(1).unwrap_or(&other)))
     }
 
     /// A part of all homes as large as the hash is of all hashes.
@@ -222,7 +263,8 @@ const fn hash(name: &str) -> u64 {
 }
 
 fn duplicate(one: &Registration, other: &Registration) -> RegistryError {
-    RegistryError::Duplicate { name: one.name, first: one.location, second: other.location }
+    let at = |one: &Registration| format!("{}:{}", one.location.file(), one.location.line());
+    RegistryError::Duplicate { name: one.name.to_owned(), first: at(one), second: at(other) }
 }
 
 #[cfg(test)]
@@ -256,15 +298,13 @@ mod tests {
         let all: Vec<_> = names.iter().rev().copied().map(registration).collect();
         let index = Index::of(all.iter());
         for name in &names {
-            assert_eq!(index.find(name).unwrap().name(), *name);
+            assert_eq!(index.find(name).unwrap().unwrap().name(), *name);
         }
         for absent in ["", "harness", "harness-1000", "harness-00000", "a name that is longer than sixteen bytes"] {
-            let error = index.find(absent).unwrap_err();
-            assert_eq!(error.code(), "unknown_harness");
-            assert!(error.to_string().contains(&format!("`{absent}`")));
+            assert!(index.find(absent).unwrap().is_none(), "{absent}");
         }
         assert_eq!(sorted(all.iter().collect()).iter().map(|one| one.name()).collect::<Vec<_>>(), names);
-        assert!(Index::of([].iter()).find("harness-0000").is_err());
+        assert!(Index::of([].iter()).find("harness-0000").unwrap().is_none());
     }
 
     #[test]
@@ -288,7 +328,7 @@ mod tests {
         {
             let index = Index::of(links.into_iter());
             assert_eq!(index.find("a").unwrap_err(), expected, "whatever the order of links");
-            assert_eq!(index.find("b").unwrap().name(), "b");
+            assert_eq!(index.find("b").unwrap().unwrap().name(), "b");
         }
     }
 

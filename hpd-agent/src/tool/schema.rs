@@ -5,7 +5,7 @@ use serde_json::Value;
 
 use crate::{
     chat::Schema,
-    declare::{AgentInvocationModePolicy, ParamInfo, SubAgentContextPolicy},
+    declare::{AgentInvocationModePolicy, ParamInfo, Params, SubAgentContextPolicy},
 };
 
 macro_rules! subagent_text {
@@ -62,7 +62,14 @@ pub const fn subagent_schema(mode: AgentInvocationModePolicy, context: SubAgentC
 /// declaration. Subschemas stand in their place; only a type that contains itself gets a definition.
 #[doc(hidden)]
 #[must_use]
-pub fn function_schema(params: &[ParamInfo]) -> Schema {
+pub fn function_schema(params: &Params) -> Schema {
+    match params {
+        Params::Schema(schema) => schema.schema().clone(),
+        params => schema_of(params.iter()),
+    }
+}
+
+fn schema_of<'a>(params: impl IntoIterator<Item = ParamInfo<'a>>) -> Schema {
     let settings = SchemaSettings::draft2020_12().for_deserialize().with(|settings| {
         settings.meta_schema = None;
         settings.inline_subschemas = true;
@@ -70,10 +77,12 @@ pub fn function_schema(params: &[ParamInfo]) -> Schema {
     let mut generator = settings.into_generator();
     let mut properties = Members::default();
     let mut required = Vec::new();
-    for param in params.iter().filter(|param| param.in_schema) {
-        let schema = described((param.schema)(&mut generator).to_value(), param.doc);
+    for param in params.into_iter().filter(|param| param.in_schema) {
+        let default = param.default.map(|default| default());
+        let is_required = default.is_none() && !(param.optional)();
+        let schema = described((param.schema)(&mut generator).to_value(), param.doc, default);
         properties.push(param.name, &schema);
-        if !(param.optional)() {
+        if is_required {
             required.push(param.name);
         }
     }
@@ -91,15 +100,23 @@ pub fn function_schema(params: &[ParamInfo]) -> Schema {
     Schema::from_text(object.close())
 }
 
-/// The schema with the parameter's doc comment as its description.
-fn described(schema: Value, doc: Option<&'static str>) -> Value {
-    let Some(doc) = doc else { return schema };
+/// The schema with the parameter's doc comment as its description, and its default.
+fn described(schema: Value, doc: Option<&str>, default: Option<Value>) -> Value {
+    let default = default.filter(|default| !default.is_null());
+    if doc.is_none() && default.is_none() {
+        return schema;
+    }
     let mut members = match schema {
         Value::Object(members) => members,
         // `true`: any value.
         _ => serde_json::Map::new(),
     };
-    members.insert("description".to_owned(), doc.into());
+    if let Some(doc) = doc {
+        members.insert("description".to_owned(), doc.into());
+    }
+    if let Some(default) = default {
+        members.insert("default".to_owned(), default);
+    }
     Value::Object(members)
 }
 
@@ -199,7 +216,7 @@ mod tests {
 
     #[test]
     fn a_function_schema_keeps_the_order_and_leaves_out_what_comes_from_the_runtime() {
-        let schema = function_schema(&[
+        let schema = schema_of([
             ParamInfo::of::<Place>("place", Some("Where.\n\nSecond paragraph.")),
             ParamInfo::of::<&FunctionContext>("ctx", None),
             ParamInfo::of::<Option<u32>>("days", None),
@@ -220,7 +237,7 @@ mod tests {
 
     #[test]
     fn only_recursive_types_have_definitions() {
-        let schema = function_schema(&[ParamInfo::of::<Tree>("tree", Some("A tree."))]);
+        let schema = schema_of([ParamInfo::of::<Tree>("tree", Some("A tree."))]);
         let value = schema.value();
         assert!(value["$defs"].as_object().unwrap().contains_key("Tree"), "{value}");
         assert!(schema.text().contains("#/$defs/Tree"), "{value}");
@@ -229,12 +246,12 @@ mod tests {
 
     #[test]
     fn a_function_without_parameters_takes_an_empty_object() {
-        assert_eq!(function_schema(&[]).text(), r#"{"type":"object","properties":{},"additionalProperties":false}"#);
+        assert_eq!(schema_of([]).text(), r#"{"type":"object","properties":{},"additionalProperties":false}"#);
     }
 
     #[test]
     fn any_value_with_a_description_is_an_object_schema() {
-        let schema = function_schema(&[ParamInfo::of::<Value>("value", Some("Anything."))]);
+        let schema = schema_of([ParamInfo::of::<Value>("value", Some("Anything."))]);
         assert_eq!(schema.value()["properties"]["value"]["description"], "Anything.");
     }
 }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use hpd_agent::{
     agent::{BuildError, BuildProblem},
     chat::{ChatClient, ChatConfig, ChatOptions, ChatProviderRegistry},
-    compaction::{CompactionPoint, CompactionSpecification, CompactionStrategy},
+    compaction::{CompactionPoint, CompactionSpecification, CompactionStrategy, ForkCompaction},
     declare::BackgroundNotification,
     prelude::*,
     testing::{Reply, ScriptedChatClient},
@@ -134,6 +134,7 @@ impl Later {
         let specification = CompactionSpecification::new(CompactionPoint::CurrentHead, CompactionStrategy::removal());
         SubAgent::from_config("later.all", AgentConfig::new("x"))
             .with_fork_compaction(ForkCompaction::Apply(specification))
+            .with_invocation_mode(AgentInvocationModePolicy::ModelChoice)
             .with_background_notification(BackgroundNotification::None)
             .with_run_config(SubAgentRunConfig::isolated().override_with(|run| run.set_temperature(0.1)))
     }
@@ -158,11 +159,57 @@ async fn what_does_not_work_yet_is_an_error_that_names_the_argument() {
             "lifecycle",
             "source",
             "source",
+            "invocation_mode",
             "fork_compaction",
             "background_notification",
             "run_config",
         ]
     );
+}
+
+#[derive(Default)]
+struct Excluded;
+
+#[tool_harness]
+impl Excluded {
+    /// Has nothing to compact.
+    #[subagent(context = Fresh)]
+    fn fresh(&self) -> SubAgent {
+        SubAgent::from_config("excluded.fresh", AgentConfig::new("x")).with_fork_compaction(ForkCompaction::Disable)
+    }
+
+    /// Has nothing to tell.
+    #[subagent(background_notification = None)]
+    fn waits(&self) -> SubAgent {
+        SubAgent::from_config("excluded.waits", AgentConfig::new("x"))
+    }
+
+    #[subagent]
+    fn undescribed(&self) -> SubAgent {
+        SubAgent::from_config("excluded.undescribed", AgentConfig::new("x"))
+    }
+
+    /// Fine: there may be something to compact.
+    #[subagent(fork_compaction = Disable)]
+    fn choice(&self) -> SubAgent {
+        SubAgent::from_config("excluded.choice", AgentConfig::new("x"))
+            .with_context_policy(SubAgentContextPolicy::ModelChoice)
+    }
+}
+
+#[tokio::test]
+async fn policies_that_exclude_each_other_are_refused_in_the_words_of_the_compiler() {
+    let error = Agent::builder().with_chat_client(client()).with_tool_harness::<Excluded>().build().await.unwrap_err();
+    let found: Vec<_> = error.problems().iter().map(|problem| (problem.code(), problem.to_string())).collect();
+    let of = |code: &str| found.iter().filter(|(other, _)| *other == code).map(|(_, text)| text).collect::<Vec<_>>();
+    let [fresh, waits] = of("excluded_policies")[..] else { panic!("{error}") };
+    assert!(fresh.starts_with("`Excluded.fresh` (") && fresh.contains("HPD0060: `fork_compaction` is for"), "{fresh}");
+    assert!(
+        waits.starts_with("`Excluded.waits` (") && waits.contains("HPD0061: `background_notification` is"),
+        "{waits}"
+    );
+    assert_eq!(of("missing_description").len(), 1, "{error}");
+    assert!(!error.to_string().contains("Excluded.choice"), "{error}");
 }
 
 #[tokio::test]

@@ -11,6 +11,7 @@
 mod build;
 mod cancellation;
 mod delegation;
+mod dynamic;
 mod events;
 mod failures;
 mod faults;

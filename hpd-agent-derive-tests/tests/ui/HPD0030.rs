@@ -1,0 +1,48 @@
+//! Tools without a description.
+use hpd_agent::prelude::*;
+
+#[derive(Default)]
+struct Tools;
+
+// ANCHOR: example
+#[tool_harness]
+impl Tools {
+    #[subagent(agent_id = "reviewer")]
+    fn reviewer(&self) -> AgentConfig {
+        AgentConfig::new("Reviewer")
+    }
+
+    #[ai_function]
+    fn search(&self) {}
+}
+// ANCHOR_END: example
+
+#[derive(Default)]
+struct Others;
+
+#[tool_harness]
+impl Others {
+    ///
+    #[ai_function]
+    fn blank_comment(&self) {}
+
+    #[doc = " "]
+    #[doc(hidden)]
+    #[ai_function]
+    fn blank_attribute(&self) {}
+
+    // No doc comment.
+    #[ai_function]
+    fn plain_comment(&self) {}
+
+    #[ai_function(description = "Says something.")]
+    fn fine(&self) {}
+
+    // A whole `SubAgent` may bring a description along.
+    #[subagent]
+    fn value(&self) -> SubAgent {
+        SubAgent::from_parent("a").with_description("Says something.")
+    }
+}
+
+fn main() {}

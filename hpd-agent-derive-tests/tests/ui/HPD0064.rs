@@ -1,0 +1,31 @@
+//! Names that are nearly those of a policy.
+use hpd_agent::prelude::*;
+
+#[derive(Default)]
+struct Tools;
+
+// ANCHOR: example
+#[tool_harness]
+impl Tools {
+    /// Reviews.
+    #[subagent(agent_id = "reviewer", context = fork, invocation_mode = Background)]
+    fn reviewer(&self) -> AgentConfig {
+        AgentConfig::new("Reviewer")
+    }
+
+    /// Texts and calls.
+    #[subagent(
+        agent_id = "a",
+        context = "model-choice",
+        availability = throughDepth(2),
+        lifecycle = continuable,
+        fork_compaction = Disabled,
+        background_notification = OnFinalStates { completed: true }
+    )]
+    fn others(&self) -> AgentConfig {
+        AgentConfig::new("A")
+    }
+}
+// ANCHOR_END: example
+
+fn main() {}

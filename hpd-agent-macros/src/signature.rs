@@ -1,0 +1,308 @@
+//! The signature of a method that is a tool: what a model can call, and what it would have to give.
+
+use proc_macro2::{TokenStream, TokenTree};
+use quote::{ToTokens, quote};
+use syn::{
+    Attribute, Expr, FnArg, GenericArgument, Pat, PathArguments, ReceiverKind, Signature, Type, ext::IdentExt,
+    parse_quote, spanned::Spanned,
+};
+
+use crate::{
+    args::{self, Value as ArgumentValue},
+    attribute::{once_each, text, wrong},
+    model::{Param, Value},
+    names::is_tool_name,
+    parse,
+    problem::Problem,
+    tokens,
+};
+
+const ARG_KEYS: &[&str] = &["name", "description", "default"];
+
+/// What no tool can have, whatever its kind.
+pub(crate) fn check(sig: &Signature, method: &str, errors: &mut Vec<syn::Error>) {
+    if let Some(receiver) = sig.receiver() {
+        let found = match &receiver.kind {
+            ReceiverKind::Value => Some(("self", receiver.self_token.span())),
+            ReceiverKind::Reference(_, _, Some(token)) => Some(("&mut self", token.span())),
+            ReceiverKind::Reference(_, Some(lifetime), None) if lifetime.ident == "static" => {
+                Some(("&'static self", lifetime.span()))
+            }
+            ReceiverKind::Typed(_, ty) => match &**ty {
+                Type::Reference(reference) if reference.mutability.is_none() && !wraps_self(&reference.elem) => None,
+                other => Some(("self: …", tokens::anchor_of_type(other))),
+            },
+            _ => None,
+        };
+        errors.extend(found.map(|(found, span)| Problem::Receiver { found }.at(span)));
+    }
+    for input in &sig.inputs {
+        if let FnArg::Receiver(receiver) = input {
+            errors.extend(arg(&receiver.attrs).map(|attr| Problem::ArgOnOther { what: "a receiver" }.at(attr.span())));
+        }
+    }
+    let unsafety = match &sig.safety {
+        syn::Safety::Unsafe(token) => Some(("unsafe", token.span())),
+        _ => None,
+    };
+    let constness = sig.constness.as_ref().map(|token| ("const", token.span()));
+    let abi = sig.abi.as_ref().map(|abi| ("extern", abi.extern_token.span()));
+    for (found, span) in [unsafety, constness, abi].into_iter().flatten() {
+        errors.push(Problem::Qualifier { method: method.to_owned(), found }.at(span));
+    }
+    for param in sig.generics.params.iter().filter(|param| !matches!(param, syn::GenericParam::Lifetime(_))) {
+        errors.push(Problem::MethodGenerics { method: method.to_owned() }.at(param.span()));
+    }
+}
+
+/// `Arc<Self>` and the like.
+fn wraps_self(ty: &Type) -> bool {
+    let is_self = matches!(ty, Type::Path(path) if path.path.is_ident("Self"));
+    !is_self && mentions_self(ty.to_token_stream())
+}
+
+fn mentions_self(tokens: TokenStream) -> bool {
+    tokens.into_iter().any(|token| match token {
+        TokenTree::Ident(ident) => ident == "Self",
+        TokenTree::Group(group) => mentions_self(group.stream()),
+        _ => false,
+    })
+}
+
+/// The parameters of an `#[ai_function]`, without the receiver.
+pub(crate) fn function(sig: &Signature, errors: &mut Vec<syn::Error>) -> Vec<Param> {
+    let mut params: Vec<Param> = Vec::new();
+    for input in &sig.inputs {
+        let FnArg::Typed(input) = input else { continue };
+        let described = described(&input.attrs, errors);
+        let name = match (&described.name, &*input.pat) {
+            (Some(name), Pat::Ident(_)) => Some((name.value(), name.span())),
+            (None, Pat::Ident(pat)) => {
+                let name = pat.ident.unraw().to_string();
+                if !described.name_is_wrong && !is_tool_name(&name) {
+                    errors.push(Problem::ParameterName { text: name.clone(), derived: true }.at(pat.ident.span()));
+                }
+                Some((name, pat.ident.span()))
+            }
+            (_, pattern) => {
+                errors.push(Problem::PatternParameter.at(pattern.span()));
+                None
+            }
+        };
+        if let Some(problem) = param_type(&input.ty) {
+            errors.push(problem.at(input.ty.span()));
+        }
+        if matches!(&*input.ty, Type::Reference(_)) {
+            let what = "a value of the runtime";
+            errors.extend(arg(&input.attrs).map(|attr| Problem::ArgOnOther { what }.at(attr.span())));
+        }
+        let Some((name, span)) = name else { continue };
+        let cfgs = tokens::cfgs(&input.attrs);
+        if params.iter().any(|other| other.name == name && other.cfgs.is_empty() && cfgs.is_empty()) {
+            errors.push(Problem::DuplicateParameter { name: name.clone() }.at(span));
+        }
+        let with_default = params.iter().rev().find(|param| param.default.is_some());
+        if let Some(before) = with_default
+            && described.default.is_none()
+            && !may_be_left_out(&input.ty)
+        {
+            errors.push(Problem::RequiredAfterDefault { name: name.clone(), before: before.name.clone() }.at(span));
+        }
+        params.push(Param {
+            name,
+            doc: described.doc,
+            description: described.description,
+            cfgs,
+            ty: tokens::elided(&sig.generics, &input.ty),
+            span: tokens::anchor_of_type(&input.ty),
+            default: described.default,
+        });
+    }
+    params
+}
+
+/// The one parameter that a `#[subagent]` may have.
+pub(crate) fn sub_agent(sig: &Signature, errors: &mut Vec<syn::Error>) -> Option<Param> {
+    let mut inputs = sig.inputs.iter().filter_map(|input| match input {
+        FnArg::Typed(input) => Some(input),
+        FnArg::Receiver(_) => None,
+    });
+    let input = inputs.next()?;
+    if let Some(second) = inputs.next() {
+        errors.push(Problem::SubAgentParameters.at(second.span()));
+        return None;
+    }
+    let what = "the context of a #[subagent]";
+    errors.extend(arg(&input.attrs).map(|attr| Problem::ArgOnOther { what }.at(attr.span())));
+    if matches!(&*input.ty, Type::ImplTrait(_)) {
+        errors.push(Problem::SubAgentParameters.at(input.ty.span()));
+        return None;
+    }
+    Some(Param {
+        name: String::new(),
+        doc: quote!(""),
+        description: None,
+        cfgs: tokens::cfgs(&input.attrs),
+        ty: tokens::elided(&sig.generics, &input.ty),
+        span: tokens::anchor_of_type(&input.ty),
+        default: None,
+    })
+}
+
+fn arg(attrs: &[Attribute]) -> Option<&Attribute> {
+    attrs.iter().find(|attr| parse::is_arg(attr))
+}
+
+/// What the doc comment and `#[arg(…)]` say about a parameter.
+struct Described {
+    name: Option<syn::LitStr>,
+    name_is_wrong: bool,
+    /// An expression of type `&'static str`; empty if there is none.
+    doc: TokenStream,
+    description: Option<Value>,
+    default: Option<Expr>,
+}
+
+fn described(attrs: &[Attribute], errors: &mut Vec<syn::Error>) -> Described {
+    let doc = parse::docs(attrs).map_or_else(|| quote!(""), |doc| doc.tokens);
+    let mut found = Described { name: None, name_is_wrong: false, doc, description: None, default: None };
+    let arguments: Vec<_> = attrs
+        .iter()
+        .filter(|attr| parse::is_arg(attr))
+        .flat_map(|attr| args::of_attribute(attr, "arg", errors))
+        .collect();
+    for (key, argument) in once_each(arguments, "arg", ARG_KEYS, errors) {
+        match (key, &argument.value) {
+            ("name", _) => {
+                let literal = match &argument.value {
+                    ArgumentValue::Expr(expr) => parse::string_literal(expr).cloned(),
+                    _ => None,
+                };
+                match literal {
+                    Some(name) if is_tool_name(&name.value()) => found.name = Some(name),
+                    Some(name) => {
+                        errors.push(Problem::ParameterName { text: name.value(), derived: false }.at(name.span()));
+                    }
+                    None => errors.push(wrong(&argument, "a string literal, for example `name = \"city\"`")),
+                }
+                found.name_is_wrong = found.name.is_none();
+            }
+            ("description", _) => {
+                found.description =
+                    text(argument, "for example `description = \"The city, in English.\"`", errors, |text| {
+                        text.trim().is_empty().then_some(Problem::BlankDescription)
+                    });
+            }
+            (_, ArgumentValue::Flag) => {
+                let span = argument.key.span();
+                found.default = Some(syn::parse_quote_spanned!(span=> ::core::default::Default::default()));
+            }
+            (_, ArgumentValue::Expr(expr)) => found.default = Some((**expr).clone()),
+            (_, ArgumentValue::List(group)) => found.default = syn::parse2(group.to_token_stream()).ok(),
+            _ => errors.push(wrong(&argument, "nothing, or a value, for example `default = 10`")),
+        }
+    }
+    found
+}
+
+/// Whether a type says by itself that a model need not give it. Only to be quiet about it: what is optional in a schema
+/// is the type's own business.
+fn may_be_left_out(ty: &Type) -> bool {
+    match ty {
+        Type::Reference(_) => true,
+        Type::Path(path) => path
+            .path
+            .segments
+            .last()
+            .is_some_and(|last| ["Option", "Cancellation"].iter().any(|name| last.ident.unraw() == *name)),
+        _ => false,
+    }
+}
+
+/// Types that no implementation of a trait could make legal, in words of their own.
+fn param_type(ty: &Type) -> Option<Problem> {
+    match ty {
+        Type::ImplTrait(_) => Some(Problem::ImplTraitParameter),
+        Type::Group(group) => param_type(&group.elem),
+        Type::Paren(paren) => param_type(&paren.elem),
+        // What the runtime lends, or a type that is none of a model's: the compiler knows.
+        Type::Reference(reference) if matches!(&*reference.elem, Type::Path(path) if !path.path.is_ident("str")) => {
+            None
+        }
+        other => {
+            let owned = owned(other);
+            let (before, after) = (other.to_token_stream().to_string(), owned.to_token_stream().to_string());
+            (before != after).then(|| Problem::BorrowedParameter { instead: tokens::readable(&owned) })
+        }
+    }
+}
+
+/// The type with everything owned that it borrows.
+fn owned(ty: &Type) -> Type {
+    match ty {
+        Type::Reference(reference) => match &*reference.elem {
+            Type::Path(path) if path.path.is_ident("str") => parse_quote!(String),
+            Type::Slice(slice) => {
+                let element = owned(&slice.elem);
+                parse_quote!(Vec<#element>)
+            }
+            other => owned(other),
+        },
+        Type::Path(path) => {
+            let mut path = path.clone();
+            for segment in &mut path.path.segments {
+                let PathArguments::AngleBracketed(arguments) = &mut segment.arguments else { continue };
+                for argument in &mut arguments.args {
+                    if let GenericArgument::Type(ty) = argument {
+                        *ty = owned(ty);
+                    }
+                }
+            }
+            Type::Path(path)
+        }
+        Type::Tuple(tuple) => {
+            let mut tuple = tuple.clone();
+            tuple.elems.iter_mut().for_each(|ty| *ty = owned(ty));
+            Type::Tuple(tuple)
+        }
+        Type::Array(array) => {
+            let mut array = array.clone();
+            *array.elem = owned(&array.elem);
+            Type::Array(array)
+        }
+        Type::Group(group) => owned(&group.elem),
+        Type::Paren(paren) => owned(&paren.elem),
+        other => other.clone(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_borrows_is_told_what_to_take_instead() {
+        for (ty, instead) in [
+            (quote!(&str), Some("String")),
+            (quote!(&'static str), Some("String")),
+            (quote!(&[u32]), Some("Vec<u32>")),
+            (quote!(Option<&str>), Some("Option<String>")),
+            (quote!(Vec<(&str, u32)>), Some("Vec<(String, u32)>")),
+            (
+                quote!(std::collections::HashMap<String, &[&str]>),
+                Some("std::collections::HashMap<String, Vec<String>>"),
+            ),
+            (quote!([&str; 2]), Some("[String; 2]")),
+            (quote!(&FunctionContext), None),
+            (quote!(Option<String>), None),
+            (quote!(Cow<'static, str>), None),
+        ] {
+            let found = match param_type(&syn::parse2(ty.clone()).unwrap()) {
+                Some(Problem::BorrowedParameter { instead }) => Some(instead),
+                None => None,
+                other => panic!("{other:?}"),
+            };
+            assert_eq!(found.as_deref(), instead, "{ty}");
+        }
+    }
+}

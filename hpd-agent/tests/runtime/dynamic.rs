@@ -1,0 +1,249 @@
+//! Agents of harnesses that were made at run time.
+
+use std::sync::Arc;
+
+use hpd_agent::{
+    agent::{BuildError, BuildProblem},
+    id::AgentId,
+    prelude::*,
+    testing::{Reply, ScriptedChatClient},
+    tool::DynamicRegistry,
+};
+use serde_json::json;
+
+use crate::support::{Specialists, builder, results};
+
+fn codes(error: &BuildError) -> Vec<&'static str> {
+    error.problems().iter().map(BuildProblem::code).collect()
+}
+
+/// A harness whose one function says who calls it.
+fn notes() -> DynamicHarness {
+    DynamicHarness::new("plugins.notes").with_function(
+        DynamicFunction::new("find_note", "Finds a note.").with_param::<String>("subject", "What it is about."),
+        |arguments, context| {
+            Box::pin(async move {
+                let subject: String = arguments.get("subject")?;
+                context.emit("found", json!({ "subject": subject })).await?;
+                Ok(format!("{} asked for {subject}", context.agent_name()))
+            })
+        },
+    )
+}
+
+fn researcher() -> SubAgent {
+    SubAgent::from_config(
+        "plugins.researcher",
+        AgentConfig::new("Researcher").with_system_instructions("You research."),
+    )
+    .with_description("Researches a question.")
+    .with_context_policy(SubAgentContextPolicy::Fresh)
+}
+
+fn script() -> ScriptedChatClient {
+    let call = Reply::tool_call("find_note", json!({"subject": "rivers"}));
+    ScriptedChatClient::route()
+        .when_system_contains("research", [call, Reply::text("Found one.")])
+        .otherwise([Reply::tool_call("researcher", json!({"input": "Find a note."})), Reply::text("Done.")])
+}
+
+#[tokio::test]
+async fn a_child_has_the_tools_of_a_harness_that_it_names_carries_or_configures() {
+    let by_config = || {
+        let config = AgentConfig::new("Researcher")
+            .with_system_instructions("You research.")
+            .with_tool_harness_named("plugins.notes");
+        SubAgent::from_config("plugins.researcher", config).with_description("Researches a question.")
+    };
+    for (way, child) in [
+        ("named", researcher().with_tool_harness_named("plugins.notes")),
+        ("carried", researcher().with_dynamic_harness(notes())),
+        ("configured", by_config()),
+    ] {
+        let registry = DynamicRegistry::new();
+        registry.add(notes()).unwrap();
+        let script = script();
+        let agent = builder(&script)
+            .with_dynamic_registry(registry.clone())
+            .with_dynamic_harness(DynamicHarness::new("plugins.research").with_sub_agent("researcher", child))
+            .build()
+            .await
+            .unwrap();
+        // What was built does not change any more.
+        registry.remove("plugins.notes");
+        let result = agent.run("Go.").await.unwrap();
+        assert_eq!(result.text(), "Done.", "{way}");
+        assert_eq!(results(&agent, &result).await[0].output.text(), "Found one.", "{way}");
+        let asked = script.requests();
+        let found = asked.iter().find_map(|request| request.history.last()?.results().next().cloned()).unwrap();
+        assert_eq!(found.output.text(), "researcher asked for rivers", "{way}");
+        assert_eq!(asked[0].tools.len(), 1, "the parent has no tool of the child: {way}");
+    }
+}
+
+#[tokio::test]
+async fn functions_made_at_run_time_ask_for_permission_and_refuse_in_sentences() {
+    let tools = || {
+        DynamicHarness::new("plugins.files").with_function(
+            DynamicFunction::new("delete", "Deletes a file.").with_param::<String>("path", "").requires_permission(),
+            |_, _| Box::pin(async { Ok("deleted") }),
+        )
+    };
+    let script = || {
+        ScriptedChatClient::replies([
+            Reply::tool_call("delete", json!({"path": "a"}))
+                .and_tool_call("delete", json!({"path": 1}))
+                .and_tool_call("delete", json!({"file": "a"})),
+            Reply::text("Done."),
+        ])
+    };
+    let agent = builder(&script()).with_dynamic_harness(tools()).build().await.unwrap();
+    let result = agent.run("Go.").await.unwrap();
+    let told: Vec<String> = results(&agent, &result).await.iter().map(|r| r.output.text().to_owned()).collect();
+    assert_eq!(told[0], "deleted");
+    assert!(told[1].contains("The argument `path` is wrong"), "{told:?}");
+    assert!(told[2].contains("There is no argument `file`; legal are `path`."), "{told:?}");
+
+    let agent = builder(&script())
+        .with_dynamic_harness(tools())
+        .with_permissions(Permissions::deny_all())
+        .build()
+        .await
+        .unwrap();
+    let result = agent.run("Go.").await.unwrap();
+    assert!(results(&agent, &result).await.iter().all(|result| result.output.is_error()));
+}
+
+#[tokio::test]
+async fn closures_define_children_once_for_every_agent_that_is_built() {
+    let harness = Arc::new(DynamicHarness::new("plugins.team").with_sub_agent_fn("reviewer", |context| async move {
+        let config = AgentConfig::new(format!("Reviewer of {}", context.agent_name()));
+        SubAgent::from_config(format!("{}.reviewer", context.agent_id()), config).with_description("Reviews.")
+    }));
+    for name in ["Alpha", "Beta"] {
+        let builder = builder(&ScriptedChatClient::texts(["x"])).with_name(name);
+        let agent = builder.with_dynamic_harness(Arc::clone(&harness)).build().await.unwrap();
+        let definitions = agent.definitions();
+        assert_eq!(definitions[1].config.name(), format!("Reviewer of {name}"));
+        assert_eq!(definitions[1].agent_id, AgentId::new(format!("{}.reviewer", name.to_lowercase())).unwrap());
+    }
+}
+
+#[tokio::test]
+async fn a_panic_of_a_closure_is_an_error_of_the_build_or_of_the_call() {
+    let client = ScriptedChatClient::replies([Reply::tool_call("breaks", json!({})), Reply::text("Done.")]);
+    let failing = DynamicHarness::new("plugins.failing").with_sub_agent_fn("broken", |context| {
+        assert!(context.agent_name().is_empty(), "no name");
+        async { SubAgent::from_config("x", AgentConfig::new("X")) }
+    });
+    let error = builder(&client).with_dynamic_harness(failing).build().await.unwrap_err();
+    assert_eq!(codes(&error), ["definition_failed"]);
+    assert!(
+        error.to_string().contains("`plugins.failing.broken` (") && error.to_string().contains("no name"),
+        "{error}"
+    );
+
+    let breaking = DynamicHarness::new("plugins.breaking").with_function(
+        DynamicFunction::new("breaks", "Breaks."),
+        |_, context| {
+            assert!(context.agent_name().is_empty());
+            Box::pin(async { Ok(()) })
+        },
+    );
+    let agent = builder(&client).with_dynamic_harness(breaking).build().await.unwrap();
+    let result = agent.run("Go.").await.unwrap();
+    assert!(results(&agent, &result).await[0].output.text().contains("panicked"));
+}
+
+#[tokio::test]
+async fn every_mistake_is_reported_with_the_line_at_which_it_was_made() {
+    let wrong = DynamicHarness::new("plugins.wrong")
+        .with_sub_agent("has space", SubAgent::from_config("has space", AgentConfig::new("X")))
+        .with_sub_agent("child", researcher().with_tool_harness_named("plugin.notes"))
+        .with_function(DynamicFunction::new("blank", "  "), |_, _| Box::pin(async { Ok(()) }))
+        .with_function(
+            DynamicFunction::new("twice", "Takes one thing twice.").with_param::<u8>("a", "").with_param::<u8>("a", ""),
+            |_, _| Box::pin(async { Ok(()) }),
+        )
+        .with_function(DynamicFunction::new("unnamed", "Takes what has no name.").with_param::<u8>(" ", ""), |_, _| {
+            Box::pin(async { Ok(()) })
+        })
+        .with_function(DynamicFunction::from_schema("raw", "Takes anything.", json!([])), |_, _| {
+            Box::pin(async { Ok(()) })
+        });
+    let registry = DynamicRegistry::new();
+    registry.add(notes()).unwrap();
+    let client = ScriptedChatClient::texts(["x"]);
+    let error = builder(&client).with_dynamic_registry(registry).with_dynamic_harness(wrong).build().await.unwrap_err();
+    assert_eq!(
+        codes(&error),
+        [
+            "invalid_id",
+            "missing_description",
+            "invalid_id",
+            "unknown_harness",
+            "missing_description",
+            "invalid_parameters",
+            "invalid_parameters",
+            "invalid_parameters",
+        ],
+        "{error}"
+    );
+    let text = error.to_string();
+    assert_eq!(text.matches("dynamic.rs:").count(), 8, "{text}");
+    for part in [
+        "`plugins.wrong.child` (",
+        "there is no tool harness `plugin.notes`",
+        "did you mean `plugins.notes`?",
+        "two parameters are named `a`",
+        "a parameter has a blank name",
+        "\"type\": \"object\"",
+    ] {
+        assert!(text.contains(part), "{part:?} is missing in:\n{text}");
+    }
+}
+
+#[tokio::test]
+async fn names_of_harnesses_are_unique_over_both_registries() {
+    let client = ScriptedChatClient::texts(["x"]);
+    let registry = DynamicRegistry::new();
+    registry.add(notes()).unwrap();
+    for (harness, expected) in [
+        (DynamicHarness::new("Specialists"), "belongs to the one declared at"),
+        (notes(), "two tool harnesses are registered as `plugins.notes`"),
+        (DynamicHarness::new(""), "is not a legal name of a harness"),
+    ] {
+        let builder = builder(&client).with_tool_harness::<Specialists>().with_dynamic_registry(registry.clone());
+        let error = builder.with_dynamic_harness(harness).build().await.unwrap_err();
+        assert!(error.to_string().contains(expected), "{error}");
+        assert_eq!(error.problems().len(), 1, "{error}");
+    }
+    let twice = Arc::new(notes());
+    let error = builder(&client)
+        .with_dynamic_harness(Arc::clone(&twice))
+        .with_dynamic_harness(twice)
+        .build()
+        .await
+        .unwrap_err();
+    assert_eq!(codes(&error), ["duplicate_harness"]);
+    // The one that is in the registry may be given too.
+    let registered = registry.get("plugins.notes").unwrap();
+    builder(&client).with_dynamic_registry(registry).with_dynamic_harness(registered).build().await.unwrap();
+}
+
+#[tokio::test]
+async fn the_root_finds_a_harness_made_at_run_time_by_its_name() {
+    let registry = DynamicRegistry::new();
+    registry.add(notes()).unwrap();
+    let client = ScriptedChatClient::texts(["x"]);
+    let agent = builder(&client)
+        .with_dynamic_registry(registry)
+        .with_tool_harness_named("plugins.notes")
+        .with_tool_harness_named("Specialists")
+        .build()
+        .await
+        .unwrap();
+    let root = &agent.definitions()[0];
+    assert_eq!(root.tool_harnesses.iter().map(|name| &**name).collect::<Vec<_>>(), ["plugins.notes", "Specialists"]);
+    assert_eq!(root.tools.len(), 5);
+}

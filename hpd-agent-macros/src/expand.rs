@@ -45,9 +45,9 @@ pub(crate) fn outside(attribute: &'static str, item: TokenStream) -> TokenStream
     let mut report = Report::default();
     report.extend([Problem::OutsideHarness { attribute }.at(Span::call_site())]);
     let errors = report.into_items(&[]);
-    match syn::parse2::<Method>(item.clone()) {
-        Ok(method) => fallback::tool(&method.with_first(errors)),
-        Err(_) => {
+    match Method::read(item.clone()) {
+        Some(method) => fallback::tool(&method.with_first(errors)),
+        None => {
             let error = Problem::OutsideHarness { attribute }.at(Span::call_site()).into_compile_error();
             quote!(#error #item)
         }

@@ -6,9 +6,8 @@ use quote::{ToTokens, quote};
 use syn::{
     Attribute, Generics, Signature, Token, Type, Visibility, braced,
     ext::IdentExt,
-    parse::{Parse, ParseStream},
+    parse::{Parse, ParseStream, Parser as _},
     spanned::Spanned,
-    token,
 };
 
 use crate::problem::Problem;
@@ -60,7 +59,7 @@ impl Parse for HarnessItem {
         let inner_attrs = content.call(Attribute::parse_inner)?;
         let mut members = Vec::new();
         while !content.is_empty() {
-            members.push(content.call(Member::parse)?);
+            members.push(Member::read(content.call(next_item)?));
         }
         Ok(Self { attrs, unsafety, impl_token, generics, ty: ungrouped(ty), inner_attrs, members })
     }
@@ -96,44 +95,63 @@ fn not_an_impl(input: ParseStream<'_>) -> syn::Error {
     Problem::NotAnImpl { found: "this item" }.at(at)
 }
 
-impl Parse for Member {
-    fn parse(input: ParseStream<'_>) -> syn::Result<Self> {
-        let ahead = input.fork();
-        if let Ok(method) = ahead.call(Method::parse) {
-            use syn::parse::discouraged::Speculative as _;
-            input.advance_to(&ahead);
-            return Ok(Self::Method(Box::new(method)));
-        }
-        let mut tokens = TokenStream::new();
-        while !input.is_empty() {
-            let token: TokenTree = input.parse()?;
-            let last = match &token {
-                TokenTree::Punct(punct) => punct.as_char() == ';',
-                TokenTree::Group(group) => group.delimiter() == Delimiter::Brace,
-                _ => false,
-            };
-            tokens.extend([token]);
-            if last {
-                break;
+/// The tokens of the next item: up to a `;`, or up to a body, which is a `{ … }` outside of `< … >`. An attribute after
+/// `fn` is that of the item after it: this one has no body yet.
+fn next_item(input: ParseStream<'_>) -> syn::Result<TokenStream> {
+    let mut tokens = TokenStream::new();
+    let (mut is_method, mut angles, mut after_dash) = (false, 0_u32, false);
+    while !(input.is_empty() || is_method && input.peek(Token![#])) {
+        let token: TokenTree = input.parse()?;
+        let last = match &token {
+            TokenTree::Punct(punct) => {
+                match punct.as_char() {
+                    '<' => angles += 1,
+                    '>' if !after_dash => angles = angles.saturating_sub(1),
+                    _ => {}
+                }
+                punct.as_char() == ';'
             }
+            token => angles == 0 && is_body(token),
+        };
+        is_method |= matches!(&token, TokenTree::Ident(ident) if ident == "fn");
+        after_dash = matches!(&token, TokenTree::Punct(punct) if punct.as_char() == '-');
+        tokens.extend([token]);
+        if last {
+            break;
         }
-        Ok(Self::Other(tokens))
+    }
+    Ok(tokens)
+}
+
+/// `{ … }`, also in the invisible group that a `$body:block` arrives in.
+fn is_body(token: &TokenTree) -> bool {
+    match token {
+        TokenTree::Group(group) if group.delimiter() == Delimiter::None => {
+            let mut inner = group.stream().into_iter();
+            inner.next().is_some_and(|token| is_body(&token)) && inner.next().is_none()
+        }
+        TokenTree::Group(group) => group.delimiter() == Delimiter::Brace,
+        _ => false,
     }
 }
 
-impl Parse for Method {
-    fn parse(input: ParseStream<'_>) -> syn::Result<Self> {
-        let attrs = input.call(Attribute::parse_outer)?;
-        let vis = input.parse()?;
-        let sig = input.parse()?;
-        if !input.peek(token::Brace) {
-            return Err(input.error("expected a body"));
-        }
-        Ok(Self { attrs, vis, sig, body: input.parse()? })
+impl Member {
+    fn read(tokens: TokenStream) -> Self {
+        Method::read(tokens.clone()).map_or(Self::Other(tokens), |method| Self::Method(Box::new(method)))
     }
 }
 
 impl Method {
+    /// Reads an item by itself, so that something wrong in it concerns no other one. `None` if it is not a method, or
+    /// not yet.
+    pub(crate) fn read(item: TokenStream) -> Option<Self> {
+        let mut head: Vec<TokenTree> = item.into_iter().collect();
+        let body = head.pop().filter(is_body)?;
+        let parse = |input: ParseStream<'_>| Ok((input.call(Attribute::parse_outer)?, input.parse()?, input.parse()?));
+        let (attrs, vis, sig) = parse.parse2(head.into_iter().collect()).ok()?;
+        Some(Self { attrs, vis, sig, body })
+    }
+
     /// The method with `items` before everything else in its body.
     pub(crate) fn with_first(mut self, items: TokenStream) -> Self {
         if let TokenTree::Group(body) = &self.body {

@@ -6,7 +6,7 @@ use quote::quote;
 use crate::expand;
 
 /// The expansion as formatted code, without the user's own block where that says nothing new.
-pub(crate) fn expanded(arguments: TokenStream, item: TokenStream) -> String {
+fn expanded(arguments: TokenStream, item: TokenStream) -> String {
     let tokens = expand::tool_harness(quote!(crate = ::hpd_agent, #arguments), item);
     match syn::parse2::<syn::File>(tokens.clone()) {
         Ok(file) => prettyplease::unparse(&file),

@@ -168,20 +168,14 @@ fn attributes(tokens: &[TokenTree]) -> impl Iterator<Item = (&'static str, Span)
     })
 }
 
-/// The name of a capability attribute, from what stands in its brackets.
+/// The name of a capability attribute, from what stands in its brackets. What is no attribute stays, for the compiler to
+/// refuse.
 fn capability(group: &Group) -> Option<(&'static str, Span)> {
     if group.delimiter() != Delimiter::Bracket {
         return None;
     }
-    let mut last = None;
-    for token in group.stream() {
-        match token {
-            TokenTree::Ident(ident) => last = Some(ident),
-            TokenTree::Punct(punct) if punct.as_char() == ':' => {}
-            _ => break,
-        }
-    }
-    let last = last?;
+    let meta: syn::Meta = syn::parse2(group.stream()).ok()?;
+    let last = &meta.path().segments.last()?.ident;
     let name = ["subagent", "ai_function"].into_iter().find(|name| last == name)?;
     Some((name, last.span()))
 }

@@ -44,8 +44,8 @@
 /// type and has no entry in the registry. What depends on the parameters is evaluated when they are known, by
 /// `cargo build`.
 ///
-/// All mistakes of a block are reported in one build, each where it is, and the block, its methods and the harness
-/// exist all the same.
+/// All mistakes of a block are reported in one build, each where it is and with a code that the book explains, and the
+/// block, its methods and the harness exist all the same.
 pub use hpd_agent_macros::tool_harness;
 
 /// Makes a subagent of a method: a child agent that its parent's model sees as a tool.
@@ -69,7 +69,7 @@ pub use hpd_agent_macros::tool_harness;
 ///         agent_id = "team.reviewer",
 ///         context = ModelChoice,
 ///         invocation_mode = AgentInvocationModePolicy::SynchronousOnly,
-///         availability = SubAgentAvailability::through_depth(2),
+///         availability = through_depth(2),
 ///         tool_harnesses = [SearchTools],
 ///         metadata(team = "writing", priority = 2),
 ///     )]
@@ -91,7 +91,8 @@ pub use hpd_agent_macros::tool_harness;
 /// The method takes `&self` or nothing, and optionally `&HarnessContext`; it may be `async`. It returns an
 /// [`AgentConfig`](crate::declare::AgentConfig), a [`SubAgent`](crate::declare::SubAgent), or a `Result` of either with
 /// any error. It runs once, when an agent that carries the harness is built. Its name and its doc comment are the
-/// tool's name and description unless the attribute or the returned value say otherwise.
+/// tool's name and description unless the attribute or the returned value say otherwise. With `agent_id` it needs a
+/// description of its own; without, one may come with the returned value.
 ///
 /// | Argument | Meaning |
 /// |---|---|
@@ -101,13 +102,16 @@ pub use hpd_agent_macros::tool_harness;
 /// | `invocation_mode = …` | An [`AgentInvocationModePolicy`](crate::declare::AgentInvocationModePolicy). |
 /// | `availability = …` | A [`SubAgentAvailability`](crate::declare::SubAgentAvailability). |
 /// | `lifecycle = …` | A [`SubAgentLifecycle`](crate::declare::SubAgentLifecycle). |
-/// | `fork_compaction = …` | A [`ForkCompaction`](crate::compaction::ForkCompaction). |
-/// | `background_notification = …` | A [`BackgroundNotification`](crate::declare::BackgroundNotification). |
+/// | `fork_compaction = …` | A [`ForkCompaction`](crate::compaction::ForkCompaction); not with a `context` under which no child is a fork. |
+/// | `background_notification = …` | A [`BackgroundNotification`](crate::declare::BackgroundNotification); not where no child can be in the background. |
 /// | `tool_harnesses = [T, …]` | The harnesses that the child carries. |
-/// | `metadata(key = value, …)` | Values of the child's thread; evaluated when the agent is built. |
+/// | `metadata(key = value, …)` | Values of the child's thread; evaluated when the agent is built. The keys that the runtime sets itself are refused. |
 ///
-/// Texts and policies are constant expressions; `Self::CONSTANT` works. Where a policy is an enum, its variants are in
-/// scope: `context = Fresh`.
+/// Texts and policies are constant expressions; `Self::CONSTANT` works. The names of a policy are in scope in its value:
+/// `context = Fresh`, `availability = through_depth(2)`.
+///
+/// Names and ids are there once in a harness. Two tools of one name, and two definitions of one `agent_id`, are errors of
+/// the compiler; between harnesses of one agent, of `build`.
 ///
 /// Outside of a `#[tool_harness]` block the attribute is an error that says so.
 pub use hpd_agent_macros::subagent;
@@ -135,18 +139,21 @@ pub use hpd_agent_macros::subagent;
 ///         city: String,
 ///         /// How many days ahead; today if left out.
 ///         days: Option<u32>,
+///         /// In which unit the answer is.
+///         #[arg(default = "celsius".to_owned())]
+///         unit: String,
 ///         ctx: &FunctionContext,
 ///     ) -> Result<Weather, ToolError> {
 ///         if city == "Atlantis" {
 ///             return Err(ToolError::new("There is no such city. Ask for one in Europe."));
 ///         }
-///         ctx.emit_live("weather", serde_json::json!({ "city": city }));
+///         ctx.emit_live("weather", serde_json::json!({ "city": city, "unit": unit }));
 ///         Ok(Weather { celsius: f64::from(20 + days.unwrap_or(0)) })
 ///     }
 /// }
 /// ```
 ///
-/// The method takes `&self` or nothing; it may be `async`. The type of each parameter decides what it is: any type with
+/// The method takes `&self` or nothing; it may be `async`, but not `unsafe`, `const` or `extern`. The type of each parameter decides what it is: any type with
 /// `serde::Deserialize` and `schemars::JsonSchema` is an argument of the model, described by the parameter's doc
 /// comment and optional if it accepts `null`; [`&FunctionContext`](crate::declare::FunctionContext) and
 /// [`Cancellation`](crate::declare::Cancellation) come from the runtime. It returns any value with `serde::Serialize`,
@@ -158,6 +165,16 @@ pub use hpd_agent_macros::subagent;
 /// | `name = "…"`, `description = "…"` | Instead of the method's name and its doc comment. |
 /// | `requires_permission` | A call has to be permitted. Also `requires_permission = false`. |
 /// | `exclusive` | No other call of the same message runs at the same time. Also `exclusive = false`. |
+///
+/// A parameter that the model gives may have an `#[arg(…)]`, with these arguments:
+///
+/// | Argument | Meaning |
+/// |---|---|
+/// | `name = "…"` | A literal, instead of the parameter's name. Legal are 1 to 64 ASCII letters, digits, `_` and `-`. |
+/// | `description = …` | A text, literal or constant, instead of the doc comment. |
+/// | `default`, `default = …` | What the parameter is if the model leaves it out or gives `null`: `Default::default()`, or the value of any expression of its type. The schema tells it to the model, so the type needs `serde::Serialize`. Parameters behind it need a default too, or are optional. |
+///
+/// A parameter may stand under `#[cfg]`: where that does not hold it is in neither the method nor the schema.
 ///
 /// Outside of a `#[tool_harness]` block the attribute is an error that says so.
 pub use hpd_agent_macros::ai_function;

@@ -3,26 +3,36 @@
 //! Every page is the documentation of a module that exists in documentation tests only, so `cargo test` compiles and
 //! runs its snippets. A page that is missing here fails a test. A line that begins with `# ` is compiled but not shown.
 
-/// One module for each page, and the list of the pages.
+/// One module for each page, and the list of the pages. After the pages with names of their own come the codes of the
+/// diagnostics, each with a page.
 macro_rules! pages {
-    ($($module:ident: $path:literal,)*) => {
+    ($($module:ident: $path:literal,)* ; $($code:ident)*) => {
         $(
             #[cfg(doctest)]
             #[doc = include_str!(concat!("../../../", $path))]
             mod $module {}
         )*
+        $(
+            #[cfg(doctest)]
+            #[doc = include_str!(concat!("../../../docs/src/diagnostics/", stringify!($code), ".md"))]
+            #[allow(non_snake_case, reason = "the name of a test is that of its page")]
+            mod $code {}
+        )*
 
         #[cfg(test)]
-        const PAGES: &[&str] = &[$($path),*];
+        const PAGES: &[&str] =
+            &[$($path,)* $(concat!("docs/src/diagnostics/", stringify!($code), ".md")),*];
     };
 }
 
 pages! {
     readme: "README.md",
     architecture: "docs/ARCHITECTURE.md",
+    checks: "docs/src/checks.md",
     context: "docs/src/context.md",
     conversations: "docs/src/conversations.md",
     declaring: "docs/src/declaring.md",
+    diagnostics: "docs/src/diagnostics.md",
     events: "docs/src/events.md",
     getting_started: "docs/src/getting-started.md",
     introduction: "docs/src/introduction.md",
@@ -31,6 +41,15 @@ pages! {
     permissions: "docs/src/permissions.md",
     providers: "docs/src/providers.md",
     testing: "docs/src/testing.md",
+    ;
+    HPD0001 HPD0002 HPD0003 HPD0004 HPD0005 HPD0006 HPD0007 HPD0008
+    HPD0010 HPD0011 HPD0012 HPD0013 HPD0014 HPD0015 HPD0016 HPD0017 HPD0018 HPD0019
+    HPD0020 HPD0021 HPD0022 HPD0023 HPD0024 HPD0025 HPD0026
+    HPD0030 HPD0031
+    HPD0040 HPD0041 HPD0042 HPD0043 HPD0044 HPD0045 HPD0046
+    HPD0050 HPD0051 HPD0052 HPD0053 HPD0054 HPD0055 HPD0056 HPD0057
+    HPD0060 HPD0061 HPD0062 HPD0064
+    HPD0070 HPD0071 HPD0072
 }
 
 #[cfg(test)]
@@ -87,6 +106,20 @@ mod tests {
                 let ignored = line.starts_with("```rust") && line.contains("ignore");
                 assert!(!ignored || before.starts_with("<!-- enable: "), "{path}:{}: compile this snippet", number + 1);
                 before = line;
+            }
+        }
+    }
+
+    /// The programs that are wrong on purpose: documentation tests know nothing of the language `rs`, the book shows it
+    /// like Rust.
+    #[test]
+    fn what_is_shown_as_rust_and_not_compiled_here_is_compiled_where_it_comes_from() {
+        for path in PAGES {
+            let text = fs::read_to_string(root().join(path)).unwrap();
+            for (_, fence) in text.match_indices("\n```rs\n").map(|(at, fence)| text.split_at(at + fence.len())) {
+                let shown = fence.split_once("```").unwrap().0;
+                let included = shown.starts_with("{{#include ") && shown.trim_end().ends_with("}}");
+                assert!(included && shown.lines().count() == 1, "{path}: include this from a test: {shown}");
             }
         }
     }

@@ -12,7 +12,14 @@ impl Tools {
     fn reviewer(&self) -> String {
         "Review the draft.".to_owned()
     }
+}
+// ANCHOR_END: example
 
+#[derive(Default)]
+struct Others;
+
+#[tool_harness]
+impl Others {
     /// Nothing.
     #[subagent(agent_id = "a")]
     fn nothing(&self) {}
@@ -47,6 +54,5 @@ impl Tools {
         unreachable!()
     }
 }
-// ANCHOR_END: example
 
 fn main() {}

@@ -14,7 +14,14 @@ impl Tools {
     fn reviewer(&self) -> Result<AgentConfig, NotAnError> {
         Err(NotAnError)
     }
+}
+// ANCHOR_END: example
 
+#[derive(Default)]
+struct Others;
+
+#[tool_harness]
+impl Others {
     /// Searches.
     #[ai_function]
     fn search(&self) -> Result<u32, Box<dyn std::error::Error>> {
@@ -33,6 +40,5 @@ impl Tools {
         Ok(())
     }
 }
-// ANCHOR_END: example
 
 fn main() {}

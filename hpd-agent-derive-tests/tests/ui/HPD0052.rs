@@ -12,7 +12,14 @@ impl Tools {
     fn add(&self, (a, b): (u32, u32)) -> u32 {
         a + b
     }
+}
+// ANCHOR_END: example
 
+#[derive(Default)]
+struct Others;
+
+#[tool_harness]
+impl Others {
     /// A wildcard, and a structure.
     #[ai_function]
     fn others(&self, _: u32, Point { x, y }: Point) -> u32 {
@@ -32,7 +39,6 @@ impl Tools {
         a
     }
 }
-// ANCHOR_END: example
 
 #[derive(serde::Deserialize, schemars::JsonSchema)]
 struct Point {

@@ -14,7 +14,14 @@ impl Tools {
     fn weather(&self) -> Weather {
         Weather
     }
+}
+// ANCHOR_END: example
 
+#[derive(Default)]
+struct Others;
+
+#[tool_harness]
+impl Others {
     /// In a result.
     #[ai_function]
     async fn result(&self) -> Result<Weather, ToolError> {
@@ -33,6 +40,5 @@ impl Tools {
         std::future::ready(1)
     }
 }
-// ANCHOR_END: example
 
 fn main() {}

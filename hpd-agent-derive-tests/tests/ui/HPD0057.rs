@@ -17,13 +17,19 @@ impl Tools {
     fn search(&self, #[arg(default)] filter: Filter) -> String {
         filter.near
     }
+}
+// ANCHOR_END: example
 
+#[derive(Default)]
+struct Others;
+
+#[tool_harness]
+impl Others {
     /// What the runtime gives has no default.
     #[ai_function]
     fn cancelled(&self, #[arg(default = std::process::abort())] cancellation: Cancellation) {
         let _ = cancellation;
     }
 }
-// ANCHOR_END: example
 
 fn main() {}

@@ -12,7 +12,14 @@ impl Tools {
     fn reviewer(&self) -> AgentConfig {
         AgentConfig::new("Reviewer")
     }
+}
+// ANCHOR_END: example
 
+#[derive(Default)]
+struct Others;
+
+#[tool_harness]
+impl Others {
     /// Isolated, by constants.
     #[subagent(agent_id = "a", context = Self::CONTEXT, fork_compaction = ForkCompaction::Disable)]
     fn constants(&self) -> AgentConfig {
@@ -39,6 +46,5 @@ impl Tools {
 
     const CONTEXT: SubAgentContextPolicy = SubAgentContextPolicy::Isolated;
 }
-// ANCHOR_END: example
 
 fn main() {}

@@ -12,7 +12,14 @@ impl Tools {
     fn reviewer(&self) -> AgentConfig {
         AgentConfig::new("Reviewer")
     }
+}
+// ANCHOR_END: example
 
+#[derive(Default)]
+struct Others;
+
+#[tool_harness]
+impl Others {
     /// Said aloud, without an id.
     #[subagent(
         invocation_mode = SynchronousOnly,
@@ -34,6 +41,5 @@ impl Tools {
         SubAgent::from_parent("c").with_invocation_mode(AgentInvocationModePolicy::BackgroundOnly)
     }
 }
-// ANCHOR_END: example
 
 fn main() {}

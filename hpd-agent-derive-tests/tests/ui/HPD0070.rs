@@ -10,18 +10,30 @@ struct SearchTools;
 #[tool_harness]
 impl Tools {
     /// Reviews.
-    #[subagent(agent_id = "reviewer", tool_harnesses = [Tools, SearchTools, Missing])]
+    #[subagent(agent_id = "reviewer", tool_harnesses = [SearchTools])]
     fn reviewer(&self) -> AgentConfig {
         AgentConfig::new("Reviewer")
+    }
+}
+// ANCHOR_END: example
+
+#[derive(Default)]
+struct Others;
+
+#[tool_harness]
+impl Others {
+    /// Beside one that is a harness and one that does not exist.
+    #[subagent(agent_id = "a", tool_harnesses = [Tools, SearchTools, Missing])]
+    fn several(&self) -> AgentConfig {
+        AgentConfig::new("A")
     }
 
     /// As a value.
     #[subagent]
     fn value(&self) -> SubAgent {
-        SubAgent::from_parent("a").with_tool_harness::<SearchTools>()
+        SubAgent::from_parent("b").with_tool_harness::<SearchTools>()
     }
 }
-// ANCHOR_END: example
 
 fn main() {
     let _ = Agent::builder().with_tool_harness_value(SearchTools);

@@ -81,7 +81,7 @@ fn implementation(harness: &Harness, krate: &TokenStream) -> TokenStream {
             quote!(where #(#predicates,)* #shared)
         }
     };
-    let location = quote_spanned!(span=> __hpd::Location::caller());
+    let location = quote_spanned!(span=> __hpd::here());
     let only_block = Ident::new("__HPD0007_ONE_TOOL_HARNESS_BLOCK_FOR_A_TYPE", span);
     let (_, _, own_clause) = generics.split_for_impl();
     let only_block = quote! {
@@ -108,9 +108,8 @@ fn implementation(harness: &Harness, krate: &TokenStream) -> TokenStream {
         #[allow(
             clippy::all,
             clippy::pedantic,
+            clippy::question_mark_used,
             deprecated,
-            unused_imports,
-            unused_qualifications,
             reason = "generated"
         )]
         const _: () = {

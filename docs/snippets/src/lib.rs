@@ -40,6 +40,7 @@ pages! {
     performance: "docs/src/performance.md",
     permissions: "docs/src/permissions.md",
     providers: "docs/src/providers.md",
+    schemas: "docs/src/schemas.md",
     testing: "docs/src/testing.md",
     ;
     HPD0001 HPD0002 HPD0003 HPD0004 HPD0005 HPD0006 HPD0007 HPD0008

@@ -1,7 +1,7 @@
 use std::fmt;
 
 use crate::{
-    chat::ChatProviderError,
+    chat::{ChatProviderError, SchemaError},
     error::{BoxError, IdError},
     tool::RegistryError,
 };
@@ -79,6 +79,18 @@ pub enum BuildProblem {
     MissingDescription {
         /// Where.
         at: String,
+    },
+    /// A tool with arguments that the agent's provider cannot be told of.
+    #[error("{at}: the model of agent `{agent}` does not take the tool `{tool}`: {source}")]
+    Schema {
+        /// Where the tool is declared.
+        at: String,
+        /// An agent that has the tool and a client that does not take it.
+        agent: String,
+        /// The tool.
+        tool: String,
+        /// What in its schema, where, and what to do.
+        source: SchemaError,
     },
     /// An agent without an id of its own whose threads outlive the process.
     #[error(
@@ -227,6 +239,7 @@ impl BuildProblem {
             Self::ChatProvider { source, .. } => source.code(),
             Self::InvalidId { .. } => "invalid_id",
             Self::MissingDescription { .. } => "missing_description",
+            Self::Schema { source, .. } => source.code(),
             Self::MissingAgentId { .. } => "missing_agent_id",
             Self::DuplicateTool { .. } => "duplicate_tool",
             Self::DuplicateHarness { .. } => "duplicate_harness",

@@ -5,6 +5,7 @@ use super::{
     blueprint::{Blueprint, Client, Tool, ToolTable},
     freeze::{Definition, Factory, Freezer, Place},
     inner::AgentInner,
+    schemas::{self, Shown},
 };
 use crate::{
     chat::{ChatClient, ChatConfig, ChatOptions, ChatProviderRegistry},
@@ -282,18 +283,19 @@ impl AgentBuilder {
 /// Turns definitions into blueprints.
 fn compile(
     freezer: &mut Freezer,
-    client: Option<&Arc<dyn ChatClient>>,
+    default_client: Option<&Arc<dyn ChatClient>>,
     providers: &ChatProviderRegistry,
 ) -> Vec<Blueprint> {
     let definitions = std::mem::take(&mut freezer.definitions);
     check_agent_ids(&definitions, &mut freezer.problems);
-    let root_has_client = client.is_some()
+    let root_has_client = default_client.is_some()
         || definitions.first().is_some_and(|root| root.config.chat().is_some_and(|chat| chat.provider.is_some()));
     if !root_has_client && let Some(root) = definitions.first() {
         freezer.problems.push(BuildProblem::NoChatClient { agent: root.agent_id.to_string() });
     }
     let no_options = Arc::<ChatOptions>::default();
-    definitions
+    let mut shown: Vec<Shown<'_>> = Vec::with_capacity(definitions.len());
+    let blueprints = definitions
         .into_iter()
         .map(|definition| {
             check_config(&definition, &mut freezer.problems);
@@ -305,7 +307,6 @@ fn compile(
                 tools.extend(harness.tools.iter().map(|(tool, at)| (Arc::clone(tool), at)));
             }
             check_tool_names(&agent_id, &tools, &mut freezer.problems);
-            let tools = ToolTable::new(tools.into_iter().map(|(tool, _)| tool).collect());
             let client = config.chat().filter(|chat| chat.provider.is_some()).and_then(|chat| {
                 let made = providers.client(chat);
                 made.map_err(|source| {
@@ -313,18 +314,24 @@ fn compile(
                 })
                 .ok()
             });
+            let table = ToolTable::new(tools.iter().map(|(tool, _)| Arc::clone(tool)).collect());
+            let root_client = client.as_ref().or(default_client.filter(|_| shown.is_empty()));
+            let own = root_client.map(|client| client.info().schema_profile());
+            shown.push(Shown { agent: agent_id.clone(), own, tools });
             Blueprint {
                 system: config.system_prompt(),
                 options: config.chat().map_or_else(|| Arc::clone(&no_options), |chat| Arc::new(chat.options.clone())),
                 client: client.map(Client),
-                tools,
+                tools: table,
                 harnesses: names,
                 agent_id,
                 config,
                 settings: std::sync::OnceLock::new(),
             }
         })
-        .collect()
+        .collect();
+    schemas::check(&shown, &mut freezer.problems);
+    blueprints
 }
 
 fn check_agent_ids(definitions: &[Definition], problems: &mut Vec<BuildProblem>) {

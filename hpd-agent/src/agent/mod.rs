@@ -18,6 +18,7 @@ mod lane;
 mod model;
 mod permit;
 mod run;
+mod schemas;
 mod tools;
 mod tree;
 

@@ -175,8 +175,9 @@ impl Lane {
             self.tree.cancellation.clone(),
             Arc::clone(self) as Arc<dyn FunctionHost>,
         );
+        let arguments = tool.spec.schema().without_nulls(&call.arguments);
         let running = async {
-            match function.harness.call(function.index, &call.arguments, &context) {
+            match function.harness.call(function.index, &arguments, &context) {
                 Some(running) => running.await,
                 None => Err(ToolError::new(format!("The tool `{}` cannot be called.", tool.name()))),
             }

@@ -9,13 +9,15 @@ mod error;
 #[cfg(feature = "genai")]
 pub mod genai;
 mod offline;
+mod profile;
 mod registry;
 mod retry;
+mod schema;
 
 use std::{
     future::ready,
     pin::Pin,
-    sync::{Arc, OnceLock},
+    sync::Arc,
     task::{Context, Poll},
 };
 
@@ -26,8 +28,10 @@ use serde_json::{Map, Value};
 pub use self::{
     error::{ChatError, ChatErrorKind},
     offline::OfflineChatClient,
+    profile::{SchemaError, SchemaProfile},
     registry::{ChatProviderError, ChatProviderRegistry},
     retry::{RetryPolicy, Retrying},
+    schema::Schema,
 };
 pub use crate::future::BoxFuture;
 use crate::{
@@ -95,11 +99,12 @@ impl<C: ChatClient + ?Sized> ChatClient for Arc<C> {
     }
 }
 
-/// What a client is: its provider, its default model, the size of its window if known.
+/// What a client is: its provider, its default model, the size of its window if known, what it takes as a tool's schema.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ClientInfo {
     selection: Arc<ModelSelection>,
     context_window: Option<u32>,
+    schema_profile: Option<SchemaProfile>,
 }
 
 impl ClientInfo {
@@ -108,13 +113,21 @@ impl ClientInfo {
     pub fn new(provider: impl Into<Arc<str>>, model: impl Into<Arc<str>>) -> Self {
         let selection =
             ModelSelection { provider: provider.into(), model: model.into(), effort: None, max_tokens: None };
-        Self { selection: Arc::new(selection), context_window: None }
+        Self { selection: Arc::new(selection), context_window: None, schema_profile: None }
     }
 
     /// The same with the number of tokens that fit into a request and its answer.
     #[must_use]
     pub fn with_context_window(mut self, tokens: u32) -> Self {
         self.context_window = Some(tokens);
+        self
+    }
+
+    /// The same with what the provider takes as a tool's schema. `build()` then refuses tools that it does not take, and
+    /// the client sends [`Schema::wire`] of this profile.
+    #[must_use]
+    pub fn with_schema_profile(mut self, profile: SchemaProfile) -> Self {
+        self.schema_profile = Some(profile);
         self
     }
 
@@ -134,6 +147,12 @@ impl ClientInfo {
     #[must_use]
     pub fn context_window(&self) -> Option<u32> {
         self.context_window
+    }
+
+    /// What the provider takes as a tool's schema; `None`: every schema, as it is.
+    #[must_use]
+    pub fn schema_profile(&self) -> Option<SchemaProfile> {
+        self.schema_profile
     }
 
     /// What a request with `options` selects.
@@ -265,59 +284,6 @@ impl ToolSpec {
     #[must_use]
     pub fn schema(&self) -> &Schema {
         &self.schema
-    }
-}
-
-/// A JSON schema: its canonical text, and the parsed value once somebody asked for it.
-///
-/// ```
-/// # use hpd_agent::chat::Schema;
-/// let schema = Schema::from_static(r#"{"type":"object"}"#);
-/// assert_eq!(schema.value()["type"], "object");
-/// ```
-#[derive(Debug, Clone)]
-pub struct Schema(Arc<SchemaText>);
-
-#[derive(Debug)]
-struct SchemaText {
-    text: std::borrow::Cow<'static, str>,
-    value: OnceLock<Value>,
-}
-
-impl Schema {
-    /// A schema from JSON text.
-    #[must_use]
-    pub fn from_static(text: &'static str) -> Self {
-        Self(Arc::new(SchemaText { text: text.into(), value: OnceLock::new() }))
-    }
-
-    /// A schema from JSON text that was composed, members in an order that means something.
-    pub(crate) fn from_text(text: String) -> Self {
-        Self(Arc::new(SchemaText { text: text.into(), value: OnceLock::new() }))
-    }
-
-    /// A schema from a JSON value.
-    #[must_use]
-    pub fn from_value(value: Value) -> Self {
-        Self(Arc::new(SchemaText { text: value.to_string().into(), value: OnceLock::from(value) }))
-    }
-
-    /// The JSON text.
-    #[must_use]
-    pub fn text(&self) -> &str {
-        &self.0.text
-    }
-
-    /// The JSON value; `null` if the text is no JSON.
-    #[must_use]
-    pub fn value(&self) -> &Value {
-        self.0.value.get_or_init(|| serde_json::from_str(&self.0.text).unwrap_or_default())
-    }
-}
-
-impl From<Value> for Schema {
-    fn from(value: Value) -> Self {
-        Self::from_value(value)
     }
 }
 

@@ -4,6 +4,8 @@
 mod dynamic;
 pub mod registry;
 pub mod schema;
+#[cfg(test)]
+mod schema_tests;
 
 pub(crate) use self::dynamic::Found;
 pub use self::{

@@ -17,6 +17,7 @@ mod failures;
 mod faults;
 mod odd_clients;
 mod permissions;
+mod schemas;
 mod sessions;
 mod support;
 mod threads;

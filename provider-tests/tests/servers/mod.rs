@@ -7,7 +7,7 @@ use std::{
     io::{Read, Write},
     net::{Ipv4Addr, TcpListener, TcpStream},
     process::{Child, Command, Stdio},
-    sync::Arc,
+    sync::{Arc, Mutex},
     time::{Duration, Instant},
 };
 
@@ -83,6 +83,55 @@ impl Drop for Server {
     fn drop(&mut self) {
         let _ = self.process.kill();
         let _ = self.process.wait();
+    }
+}
+
+/// What stands between a client and a server, and keeps the requests as they are on the wire.
+pub(crate) struct Tap {
+    port: u16,
+    sent: Arc<Mutex<Vec<u8>>>,
+}
+
+impl Tap {
+    /// Passes everything on to `server`, both ways.
+    pub(crate) fn before(server: &Server) -> Self {
+        let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
+        let port = listener.local_addr().unwrap().port();
+        let (sent, behind) = (Arc::<Mutex<Vec<u8>>>::default(), server.port);
+        let kept = Arc::clone(&sent);
+        std::thread::spawn(move || {
+            for client in listener.incoming().map_while(Result::ok) {
+                let server = TcpStream::connect((Ipv4Addr::LOCALHOST, behind)).unwrap();
+                let (mut from, mut to) = (server.try_clone().unwrap(), client.try_clone().unwrap());
+                std::thread::spawn(move || std::io::copy(&mut from, &mut to));
+                let kept = Arc::clone(&kept);
+                std::thread::spawn(move || pass_on(client, server, &kept));
+            }
+        });
+        Self { port, sent }
+    }
+
+    /// The address of a path.
+    pub(crate) fn url(&self, path: &str) -> String {
+        format!("http://127.0.0.1:{}{path}", self.port)
+    }
+
+    /// The body of the only request so far; it is forgotten.
+    pub(crate) fn take_body(&self) -> Value {
+        let sent = std::mem::take(&mut *self.sent.lock().unwrap());
+        let text = String::from_utf8(sent).unwrap();
+        let (_, body) = text.split_once("\r\n\r\n").unwrap_or_else(|| panic!("no request: {text}"));
+        serde_json::from_str(body).unwrap_or_else(|error| panic!("not one JSON body ({error}): {text}"))
+    }
+}
+
+fn pass_on(mut client: TcpStream, mut server: TcpStream, kept: &Mutex<Vec<u8>>) {
+    let mut piece = [0; 4096];
+    while let Ok(length @ 1..) = client.read(&mut piece) {
+        kept.lock().unwrap().extend(&piece[..length]);
+        if server.write_all(&piece[..length]).is_err() {
+            break;
+        }
     }
 }
 

@@ -50,6 +50,9 @@ const IDLE_TIMEOUT: Duration = Duration::from_secs(300);
 /// - [`ChatOptions::effort`](super::ChatOptions::effort) is one of `none`, `minimal`, `low`, `medium`, `high`, `xhigh`,
 ///   `max`, or (for Anthropic and Gemini) a number of tokens; OpenAI's protocol takes any word. Gemini's and Anthropic's
 ///   thoughts are asked for only with it.
+/// - The schemas of tools are sent in the form that the provider takes
+///   ([`SchemaProfile`](super::SchemaProfile)). A tool that it does not take
+///   is refused by `build()`, and by a request that was made without it.
 /// - Ollama knows no tool choice: `Required` counts as `Auto`, a single tool is the only one that is offered, and
 ///   [`ChatOptions::extra`](super::ChatOptions::extra) is refused.
 ///
@@ -65,6 +68,7 @@ const IDLE_TIMEOUT: Duration = Duration::from_secs(300);
 pub struct GenaiChatClient {
     info: ClientInfo,
     provider: GenaiProvider,
+    strict_tools: bool,
     api_key: Option<Arc<str>>,
     base_url: Option<Arc<str>>,
     idle_timeout: Duration,
@@ -100,8 +104,9 @@ impl GenaiChatClient {
     ) -> Self {
         let base_url = variable(provider.base_url_variable()).map(|url| provider.normalized_url(&url).into());
         Self {
-            info: ClientInfo::new(provider.name(), model),
+            info: ClientInfo::new(provider.name(), model).with_schema_profile(provider.schema_profile(false)),
             provider,
+            strict_tools: false,
             api_key: provider.api_key(variable).map(Into::into),
             base_url,
             idle_timeout: IDLE_TIMEOUT,
@@ -141,6 +146,18 @@ impl GenaiChatClient {
         self
     }
 
+    /// The same with OpenAI's strict mode for all tools: the provider makes every call fit the tool's schema. It takes
+    /// fewer schemas ([`SchemaProfile::OpenAiStrict`](super::SchemaProfile::OpenAiStrict)) and wants every argument;
+    /// those that may be left out are `null` then, which counts as left out. For [`GenaiProvider::OpenAi`], and for a
+    /// server that knows the mode as [`GenaiProvider::OpenAiCompatible`]; with another provider,
+    /// [`check_configuration`](Self::check_configuration) and every request fail. Default: off.
+    #[must_use]
+    pub fn with_strict_tools(mut self) -> Self {
+        self.strict_tools = true;
+        self.info = self.info.with_schema_profile(self.provider.schema_profile(true));
+        self
+    }
+
     /// The same with the number of tokens that fit into a request and its answer.
     #[must_use]
     pub fn with_context_window(mut self, tokens: u32) -> Self {
@@ -154,12 +171,15 @@ impl GenaiChatClient {
         self.provider
     }
 
-    /// Whether key and address are known, as far as the provider needs them.
+    /// Whether key and address are known, as far as the provider needs them, and whether it has what was asked of it.
     ///
     /// # Errors
     ///
-    /// [`GenaiConfigError`] names the variable to set.
+    /// [`GenaiConfigError`] names the variable to set, or what the provider does not have.
     pub fn check_configuration(&self) -> Result<(), GenaiConfigError> {
+        if self.strict_tools && !self.provider.has_strict_tools() {
+            return Err(GenaiConfigError::NoStrictTools { provider: self.provider });
+        }
         if self.provider == GenaiProvider::OpenAiCompatible && self.base_url.is_none() {
             return Err(GenaiConfigError::NoBaseUrl { variable: self.provider.base_url_variable() });
         }
@@ -207,7 +227,8 @@ impl GenaiChatClient {
         let model = request.options.model.clone().unwrap_or_else(|| self.info.model().into());
         let errors = ErrorMapper::new(&self.info, &model);
         let target = self.target(&model)?;
-        let (chat, mut options) = wire::request(self.provider, &request, &model)
+        let profile = self.provider.schema_profile(self.strict_tools);
+        let (chat, mut options) = wire::request(self.provider, profile, &request, &model)
             .map_err(|text| errors.error(ChatErrorKind::InvalidRequest, text))?;
         options = options.with_stream_header_timeout(self.idle_timeout).with_stream_read_timeout(self.idle_timeout);
         let connection = self.connection()?;
@@ -300,6 +321,7 @@ fn environment(variable: &str) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::chat::SchemaProfile;
 
     fn variables<'a>(pairs: &'a [(&'a str, &'a str)]) -> impl Fn(&str) -> Option<String> + 'a {
         move |name| pairs.iter().find(|(key, _)| *key == name).map(|(_, value)| (*value).to_owned())
@@ -326,6 +348,20 @@ mod tests {
         assert!(client(GenaiProvider::Ollama).check_configuration().is_ok());
         let complete = client(GenaiProvider::OpenAiCompatible).with_base_url("http://127.0.0.1:1/v1");
         assert!(complete.check_configuration().is_ok());
+    }
+
+    #[test]
+    fn strict_tools_are_openais() {
+        for provider in GenaiProvider::ALL {
+            let client = GenaiChatClient::from_variables(provider, "m", &variables(&[])).with_api_key("k");
+            let client = client.with_base_url("http://127.0.0.1:1");
+            assert_ne!(client.info().schema_profile(), Some(SchemaProfile::OpenAiStrict));
+            let strict = client.with_strict_tools().check_configuration();
+            match provider {
+                GenaiProvider::OpenAi | GenaiProvider::OpenAiCompatible => assert!(strict.is_ok()),
+                _ => assert_eq!(strict.unwrap_err().code(), "no_strict_tools"),
+            }
+        }
     }
 
     #[tokio::test]

@@ -2,6 +2,8 @@ use std::{fmt, str::FromStr};
 
 use genai::adapter::AdapterKind;
 
+use crate::chat::SchemaProfile;
+
 /// A provider that [`GenaiChatClient`](super::GenaiChatClient) speaks to. By default its address is the public one.
 ///
 /// | Name | Key | Address | Model for `from_environment` |
@@ -139,6 +141,21 @@ impl GenaiProvider {
         }
     }
 
+    /// What it takes as a tool's schema. DeepSeek and Ollama have taken over what OpenAI takes without strict mode.
+    pub(super) const fn schema_profile(self, strict: bool) -> SchemaProfile {
+        match self {
+            Self::Anthropic => SchemaProfile::Anthropic,
+            Self::Gemini => SchemaProfile::Gemini,
+            Self::OpenAi | Self::OpenAiCompatible if strict => SchemaProfile::OpenAiStrict,
+            Self::OpenAi | Self::OpenAiCompatible | Self::DeepSeek | Self::Ollama => SchemaProfile::OpenAi,
+        }
+    }
+
+    /// Whether it knows OpenAI's strict mode for tools.
+    pub(super) const fn has_strict_tools(self) -> bool {
+        matches!(self, Self::OpenAi | Self::OpenAiCompatible)
+    }
+
     /// Whether it speaks OpenAI's chat completions.
     pub(super) const fn speaks_openai(self) -> bool {
         matches!(self, Self::OpenAi | Self::OpenAiCompatible | Self::DeepSeek)
@@ -206,6 +223,14 @@ pub enum GenaiConfigError {
         /// The environment variable that would give it.
         variable: &'static str,
     },
+    /// Strict tools were asked of a provider that has none.
+    #[error(
+        "provider `{provider}` has no strict mode for tools: leave `with_strict_tools` to openai and openai-compatible"
+    )]
+    NoStrictTools {
+        /// The provider.
+        provider: GenaiProvider,
+    },
     /// There is no address.
     #[error("provider `openai-compatible` needs an address: set {variable} or use `with_base_url`")]
     NoBaseUrl {
@@ -221,6 +246,7 @@ impl GenaiConfigError {
         match self {
             Self::UnknownProvider { .. } => "unknown_provider",
             Self::NoApiKey { .. } => "no_api_key",
+            Self::NoStrictTools { .. } => "no_strict_tools",
             Self::NoBaseUrl { .. } => "no_base_url",
         }
     }

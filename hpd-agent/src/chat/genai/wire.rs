@@ -17,7 +17,7 @@ use serde_json::{Map, Value, json};
 
 use super::provider::GenaiProvider;
 use crate::{
-    chat::{ChatOptions, ChatRequest, ToolChoice},
+    chat::{ChatOptions, ChatRequest, SchemaProfile, ToolChoice},
     history::History,
     id::CallId,
     message::{Message, Part, Reasoning, Role, ToolCall, ToolResult},
@@ -37,6 +37,7 @@ pub(super) fn marked(mark: &str, signature: &str) -> String {
 /// What `genai` is asked, or a sentence that says what this provider cannot be asked.
 pub(super) fn request(
     provider: GenaiProvider,
+    profile: SchemaProfile,
     request: &ChatRequest,
     model: &str,
 ) -> Result<(GenaiRequest, GenaiOptions), String> {
@@ -45,7 +46,7 @@ pub(super) fn request(
         chat.system = Some(request.system.to_string());
     }
     let mut options = options(provider, &request.options, model)?;
-    let mut tools = tools(provider, request)?;
+    let mut tools = tools(provider, profile, request)?;
     let mut choice = request.options.tool_choice.clone();
     if provider == GenaiProvider::Ollama {
         // It knows no choice: what must not be called is not shown.
@@ -114,14 +115,18 @@ fn options(provider: GenaiProvider, options: &ChatOptions, model: &str) -> Resul
     Ok(wire)
 }
 
-fn tools(provider: GenaiProvider, request: &ChatRequest) -> Result<Vec<Tool>, String> {
+fn tools(provider: GenaiProvider, profile: SchemaProfile, request: &ChatRequest) -> Result<Vec<Tool>, String> {
     let tools = request.tools.iter().map(|tool| {
         let name = tool.name().to_string();
         if provider == GenaiProvider::Gemini && GEMINI_OWN.contains(&name.as_str()) {
             return Err(format!("a tool can't be called `{name}`: Gemini has one of that name"));
         }
-        let wire = Tool::new(ToolName::Custom(name)).with_description(tool.description());
-        Ok(wire.with_schema(tool.schema().value().clone()))
+        let schema = tool.schema().wire(profile).map_err(|problems| {
+            let problems: Vec<String> = problems.iter().map(ToString::to_string).collect();
+            format!("the schema of tool `{name}`: {}", problems.join("; "))
+        })?;
+        let wire = Tool::new(ToolName::Custom(name)).with_description(tool.description()).with_schema(schema.clone());
+        Ok(if profile == SchemaProfile::OpenAiStrict { wire.with_strict(true) } else { wire })
     });
     tools.collect()
 }

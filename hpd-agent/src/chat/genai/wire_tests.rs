@@ -34,12 +34,16 @@ fn of(messages: impl IntoIterator<Item = Message>) -> ChatRequest {
     ChatRequest::new(messages.into_iter().map(Arc::new).collect())
 }
 
+fn asking(provider: GenaiProvider, asked: &ChatRequest, model: &str) -> Result<(GenaiRequest, GenaiOptions), String> {
+    request(provider, provider.schema_profile(false), asked, model)
+}
+
 fn wire(provider: GenaiProvider, asked: &ChatRequest) -> GenaiRequest {
-    request(provider, asked, "model").unwrap().0
+    asking(provider, asked, "model").unwrap().0
 }
 
 fn wire_options(provider: GenaiProvider, options: ChatOptions, model: &str) -> GenaiOptions {
-    request(provider, &of([Message::user("q")]).with_options(options), model).unwrap().1
+    asking(provider, &of([Message::user("q")]).with_options(options), model).unwrap().1
 }
 
 /// The ids of the calls and of the results, in order.
@@ -162,10 +166,10 @@ fn anthropic_learns_that_a_call_failed() {
 fn anthropic_is_told_of_tools_that_are_gone() {
     let a = id(1, 0);
     let asked = of([Message::user("q"), assistant_of([call(a, None)]), ok(a)]);
-    let (chat, options) = request(GenaiProvider::Anthropic, &asked, "model").unwrap();
+    let (chat, options) = asking(GenaiProvider::Anthropic, &asked, "model").unwrap();
     assert_eq!(chat.tools.map(|tools| tools.len()), Some(1));
     assert_eq!(options.tool_choice, Some(GenaiChoice::None));
-    assert!(request(GenaiProvider::OpenAi, &asked, "model").unwrap().0.tools.is_none());
+    assert!(asking(GenaiProvider::OpenAi, &asked, "model").unwrap().0.tools.is_none());
 }
 
 fn with_tools(choice: ToolChoice) -> ChatRequest {
@@ -177,7 +181,7 @@ fn with_tools(choice: ToolChoice) -> ChatRequest {
 #[test]
 fn tool_choices() {
     let sent = |provider, choice| {
-        let (chat, options) = request(provider, &with_tools(choice), "model").unwrap();
+        let (chat, options) = asking(provider, &with_tools(choice), "model").unwrap();
         (chat.tools.unwrap_or_default().len(), options.tool_choice)
     };
     let one = || ToolChoice::Tool(Name::new("a").unwrap());
@@ -186,7 +190,7 @@ fn tool_choices() {
     assert_eq!(sent(GenaiProvider::OpenAi, one()), (2, Some(GenaiChoice::tool("a"))));
     assert_eq!(sent(GenaiProvider::Ollama, ToolChoice::None), (0, None));
     assert_eq!(sent(GenaiProvider::Ollama, one()), (1, None));
-    let web_search = request(GenaiProvider::Gemini, &with_tools(ToolChoice::Auto), "model").unwrap().0.tools.unwrap();
+    let web_search = asking(GenaiProvider::Gemini, &with_tools(ToolChoice::Auto), "model").unwrap().0.tools.unwrap();
     assert_eq!(web_search[1].name, ToolName::Custom("web_search".to_owned()));
 }
 
@@ -207,17 +211,69 @@ fn efforts() {
     assert!(with(GenaiProvider::OpenAiCompatible, "", "qwen").reasoning_effort.is_none());
     let asked =
         of([Message::user("q")]).with_options(ChatOptions { effort: Some("ultra".into()), ..ChatOptions::default() });
-    assert!(request(GenaiProvider::Anthropic, &asked, "m").unwrap_err().contains("ultra"));
+    assert!(asking(GenaiProvider::Anthropic, &asked, "m").unwrap_err().contains("ultra"));
     let options = ChatOptions { effort: Some("2000".into()), ..ChatOptions::default() };
     let asked = of([Message::user("q")]).with_options(options);
-    assert!(request(GenaiProvider::OpenAi, &asked, "m").unwrap_err().contains("2000"));
-    assert!(request(GenaiProvider::Anthropic, &asked, "m").is_ok());
+    assert!(asking(GenaiProvider::OpenAi, &asked, "m").unwrap_err().contains("2000"));
+    assert!(asking(GenaiProvider::Anthropic, &asked, "m").is_ok());
 }
 
 #[test]
 fn ollama_refuses_extra_options() {
     let options = ChatOptions { extra: Map::from_iter([("top_k".to_owned(), json!(1))]), ..ChatOptions::default() };
     let asked = of([Message::user("q")]).with_options(options);
-    assert!(request(GenaiProvider::Ollama, &asked, "m").unwrap_err().contains("top_k"));
-    assert_eq!(request(GenaiProvider::OpenAi, &asked, "m").unwrap().1.extra_body, Some(json!({"top_k": 1})));
+    assert!(asking(GenaiProvider::Ollama, &asked, "m").unwrap_err().contains("top_k"));
+    assert_eq!(asking(GenaiProvider::OpenAi, &asked, "m").unwrap().1.extra_body, Some(json!({"top_k": 1})));
+}
+
+#[test]
+fn schemas_have_the_form_that_the_provider_takes() {
+    let schema = r#"{"type":"object","properties":{"days":{"type":"integer","format":"uint8","default":3}}}"#;
+    let tool = ToolSpec::new(Name::new("forecast").unwrap(), "d", Schema::from_static(schema));
+    let asked = of([Message::user("q")]).with_tools(ToolSet::from_iter([tool]));
+    let sent = |provider: GenaiProvider, strict| {
+        let profile = provider.schema_profile(strict);
+        let tool = request(provider, profile, &asked, "m").unwrap().0.tools.unwrap().remove(0);
+        assert_eq!(tool.schema.as_ref(), asked.tools[0].schema().wire(profile).ok(), "{provider}");
+        (tool.strict, tool.schema.unwrap()["properties"]["days"].clone())
+    };
+    for provider in GenaiProvider::ALL {
+        let days = sent(provider, false);
+        let expected = match provider {
+            GenaiProvider::Gemini => {
+                json!({"type": "integer", "description": "Default: 3.", "minimum": 0, "maximum": 255})
+            }
+            _ => json!({"type": "integer", "format": "uint8", "default": 3}),
+        };
+        assert_eq!(days, (None, expected), "{provider}");
+    }
+    let (strict, days) = sent(GenaiProvider::OpenAi, true);
+    assert_eq!((strict, &days["type"]), (Some(true), &json!(["integer", "null"])));
+}
+
+#[test]
+fn alternatives_of_strict_mode_begin_with_what_tells_them_apart() {
+    let schema = r#"{"type":"object","properties":{"step":{"oneOf":[
+        {"type":"object","properties":{"x":{"type":"string"},"kind":{"const":"a"}},"required":["x","kind"]},
+        {"type":"object","properties":{"x":{"type":"string"},"kind":{"const":"b"}},"required":["x","kind"]}
+    ]}},"required":["step"]}"#;
+    let schema = Schema::from_static(schema);
+    let form = schema.wire(SchemaProfile::OpenAiStrict).unwrap();
+    for alternative in form["properties"]["step"]["anyOf"].as_array().unwrap() {
+        // `genai` brings the feature of the JSON library that keeps members in their order.
+        let names: Vec<_> = alternative["properties"].as_object().unwrap().keys().collect();
+        assert_eq!(names, ["kind", "x"]);
+        assert_eq!(alternative["required"], json!(["kind", "x"]));
+    }
+}
+
+#[test]
+fn a_tool_that_the_provider_does_not_take_is_named() {
+    let schema = Schema::from_static(r#"{"type":"object","properties":{"a":true,"b":{"type":"object"}}}"#);
+    let tool = ToolSpec::new(Name::new("forecast").unwrap(), "d", schema);
+    let asked = of([Message::user("q")]).with_tools(ToolSet::from_iter([tool]));
+    let text = request(GenaiProvider::OpenAi, SchemaProfile::OpenAiStrict, &asked, "m").unwrap_err();
+    for part in ["`forecast`", "`a`", "`b`", "strict mode"] {
+        assert!(text.contains(part), "{part}: {text}");
+    }
 }

@@ -1,0 +1,149 @@
+use super::{Place, SchemaProfile};
+
+/// Something in a tool's schema for which a provider's profile has no form.
+///
+/// `path` is the place as one would write it, `place.near`, with `[]` for the items of an array and `*` for the values
+/// of a map; `pointer` is the JSON pointer into the canonical schema.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum SchemaError {
+    /// The schema is not that of an object, or says at its root what a provider refuses there.
+    #[error(
+        "{profile} wants a schema with `\"type\": \"object\"` at its root, and this one {problem}: declare the \
+         arguments as named properties of one object"
+    )]
+    Root {
+        /// The profile.
+        profile: SchemaProfile,
+        /// What is wrong with the root.
+        problem: String,
+    },
+    /// A construct that the provider does not know, and that nothing it knows says as well.
+    #[error("{profile} cannot be told of {construct}, at `{path}` ({pointer}): {advice}")]
+    Unsupported {
+        /// The profile.
+        profile: SchemaProfile,
+        /// Where, readable.
+        path: String,
+        /// Where, as a JSON pointer.
+        pointer: String,
+        /// What it is.
+        construct: String,
+        /// What to do.
+        advice: &'static str,
+    },
+    /// A type that contains itself, in a place where the provider wants an end of it.
+    #[error(
+        "{profile} cannot be told of `{definition}`, which contains itself at `{path}` ({pointer}): make a field on \
+         the way there optional (`Option` or `#[serde(default)]`), or take a flat list with references"
+    )]
+    Recursive {
+        /// The profile.
+        profile: SchemaProfile,
+        /// Where, readable.
+        path: String,
+        /// Where, as a JSON pointer.
+        pointer: String,
+        /// The name of the definition.
+        definition: String,
+    },
+    /// A `$ref` to something that is not there, or not among the schema's own definitions.
+    #[error(
+        "`$ref: {reference}` at `{path}` ({pointer}) leads to nothing: refer to a definition of the same schema, \
+         `#/$defs/NAME`"
+    )]
+    Reference {
+        /// The profile.
+        profile: SchemaProfile,
+        /// Where, readable.
+        path: String,
+        /// Where, as a JSON pointer.
+        pointer: String,
+        /// The reference.
+        reference: String,
+    },
+    /// A property's name that the provider refuses.
+    #[error(
+        "{profile} refuses the name of the property `{path}`: {advice}; `#[serde(rename = \"…\")]` gives it another"
+    )]
+    PropertyName {
+        /// The profile.
+        profile: SchemaProfile,
+        /// The name.
+        path: String,
+        /// Where, as a JSON pointer.
+        pointer: String,
+        /// What names are made of.
+        advice: &'static str,
+    },
+    /// A schema beyond the provider's limits.
+    #[error("{profile} takes at most {limit} {what}, and `{path}` brings it to {count}: make the arguments simpler")]
+    TooLarge {
+        /// The profile.
+        profile: SchemaProfile,
+        /// Where the limit is exceeded, readable.
+        path: String,
+        /// Where, as a JSON pointer.
+        pointer: String,
+        /// What is counted.
+        what: &'static str,
+        /// How many there are.
+        count: usize,
+        /// How many there may be.
+        limit: usize,
+    },
+}
+
+impl SchemaError {
+    pub(super) fn root(profile: SchemaProfile, problem: impl Into<String>) -> Self {
+        Self::Root { profile, problem: problem.into() }
+    }
+
+    pub(super) fn unsupported(
+        profile: SchemaProfile,
+        at: &Place,
+        construct: impl Into<String>,
+        advice: &'static str,
+    ) -> Self {
+        Self::Unsupported { profile, path: at.path(), pointer: at.pointer(), construct: construct.into(), advice }
+    }
+
+    /// The stable code, for example `schema_unsupported`.
+    #[must_use]
+    pub const fn code(&self) -> &'static str {
+        match self {
+            Self::Root { .. } => "schema_root",
+            Self::Unsupported { .. } => "schema_unsupported",
+            Self::Recursive { .. } => "schema_recursive",
+            Self::Reference { .. } => "schema_reference",
+            Self::PropertyName { .. } => "schema_property_name",
+            Self::TooLarge { .. } => "schema_too_large",
+        }
+    }
+
+    /// The profile that has no form for it.
+    #[must_use]
+    pub const fn profile(&self) -> SchemaProfile {
+        match self {
+            Self::Root { profile, .. }
+            | Self::Unsupported { profile, .. }
+            | Self::Recursive { profile, .. }
+            | Self::Reference { profile, .. }
+            | Self::PropertyName { profile, .. }
+            | Self::TooLarge { profile, .. } => *profile,
+        }
+    }
+
+    /// The place as a JSON pointer into the canonical schema; empty for its root.
+    #[must_use]
+    pub fn pointer(&self) -> &str {
+        match self {
+            Self::Root { .. } => "",
+            Self::Unsupported { pointer, .. }
+            | Self::Recursive { pointer, .. }
+            | Self::Reference { pointer, .. }
+            | Self::PropertyName { pointer, .. }
+            | Self::TooLarge { pointer, .. } => pointer,
+        }
+    }
+}

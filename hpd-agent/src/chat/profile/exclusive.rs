@@ -1,0 +1,78 @@
+//! Whether alternatives can be told apart: by every value, so that "one of them" and "any of them" say the same, and by
+//! how they begin.
+
+use serde_json::{Map, Value};
+
+use super::merge::types;
+
+/// Whether no value fits both of two forms of strict mode, in which all objects are closed.
+pub(super) fn exclusive(a: &Value, b: &Value) -> bool {
+    let (Some(a), Some(b)) = (a.as_object(), b.as_object()) else { return false };
+    for (one, other) in [(a, b), (b, a)] {
+        if let Some(branches) = one.get("anyOf").and_then(Value::as_array) {
+            return branches.iter().all(|branch| exclusive(branch, &Value::Object(other.clone())));
+        }
+    }
+    let (Some(types_of_a), Some(types_of_b)) = (a.get("type").and_then(types), b.get("type").and_then(types)) else {
+        return false;
+    };
+    let numeric = |name: &str| matches!(name, "integer" | "number");
+    let shared: Vec<&str> = types_of_a
+        .into_iter()
+        .filter(|own| types_of_b.iter().any(|name| name == own || numeric(name) && numeric(own)))
+        .collect();
+    if shared.is_empty() {
+        return true;
+    }
+    match (a.get("enum").and_then(Value::as_array), b.get("enum").and_then(Value::as_array)) {
+        (Some(a), Some(b)) => !a.iter().any(|value| b.contains(value)),
+        _ => shared == ["object"] && objects_differ(a, b),
+    }
+}
+
+fn objects_differ(a: &Map<String, Value>, b: &Map<String, Value>) -> bool {
+    let property =
+        |schema: &Map<String, Value>, name: &str| schema.get("properties").and_then(|all| all.get(name)).cloned();
+    let names = |schema: &Map<String, Value>| -> Vec<String> {
+        let all = schema.get("properties").and_then(Value::as_object);
+        all.map(|all| all.keys().cloned().collect()).unwrap_or_default()
+    };
+    // Every property of such an object is required, and there are no others.
+    names(a).iter().any(|name| match (property(a, name), property(b, name)) {
+        (Some(a), Some(b)) => exclusive(&a, &b),
+        _ => true,
+    }) || names(b).iter().any(|name| property(a, name).is_none())
+}
+
+/// Puts first, in each of several objects, a property that none of the others has, or has with another fixed value.
+/// `false`: there is one without such a property.
+pub(super) fn begin_differently(forms: &mut [Value]) -> bool {
+    let properties = |form: &Value| form.get("properties").and_then(Value::as_object).cloned().unwrap_or_default();
+    let all: Vec<Map<String, Value>> = forms.iter().map(properties).collect();
+    let differs = |name: &str, value: &Value, other: &Map<String, Value>| {
+        other.get(name).is_none_or(|theirs| {
+            value.get("enum").is_some() && theirs.get("enum").is_some() && exclusive(value, theirs)
+        })
+    };
+    let mut apart = true;
+    for (index, (form, own)) in forms.iter_mut().zip(&all).enumerate() {
+        let others = || all.iter().enumerate().filter(|(at, _)| *at != index).map(|(_, other)| other);
+        let tells = |(name, value): &(&String, &Value)| others().all(|other| differs(name, value, other));
+        match own.iter().find(tells) {
+            Some((name, _)) => put_first(form, name),
+            None => apart &= own.is_empty(),
+        }
+    }
+    apart
+}
+
+fn put_first(form: &mut Value, name: &str) {
+    if let Some(properties) = form.get_mut("properties").and_then(Value::as_object_mut) {
+        let all = std::mem::take(properties);
+        let (first, rest): (Vec<_>, Vec<_>) = all.into_iter().partition(|(own, _)| own == name);
+        properties.extend(first.into_iter().chain(rest));
+    }
+    if let Some(required) = form.get_mut("required").and_then(Value::as_array_mut) {
+        required.sort_by_key(|own| own != name);
+    }
+}

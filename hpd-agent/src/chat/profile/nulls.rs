@@ -1,0 +1,188 @@
+//! Arguments in which a property is `null` that the canonical schema only lets be absent.
+
+use std::{borrow::Cow, fmt};
+
+use serde::{
+    Deserialize, Deserializer,
+    de::{MapAccess, Visitor},
+};
+use serde_json::{Value, value::RawValue};
+
+use super::{merge::types, refs::Definition};
+
+/// References that are followed one after the other.
+const MOST_REFERENCES: usize = 16;
+
+/// The text without members that are null where the schema has no null. What stays keeps its text.
+pub(in crate::chat) fn without_nulls<'a>(canonical: &Value, arguments: &'a str) -> Cow<'a, str> {
+    let Ok(raw) = serde_json::from_str::<&RawValue>(arguments) else { return arguments.into() };
+    Walk { root: canonical }.value(raw.get(), &[canonical]).map_or(Cow::Borrowed(arguments), Cow::Owned)
+}
+
+struct Walk<'s> {
+    root: &'s Value,
+}
+
+impl<'s> Walk<'s> {
+    /// The new text, if something was taken out. A value has to fit one of the schemas, or is not known to any.
+    fn value(&self, text: &str, schemas: &[&'s Value]) -> Option<String> {
+        match text.bytes().next() {
+            Some(b'{') => self.object(text, schemas),
+            Some(b'[') => self.array(text, schemas),
+            _ => None,
+        }
+    }
+
+    fn object(&self, text: &str, schemas: &[&'s Value]) -> Option<String> {
+        let Members(members) = serde_json::from_str(text).ok()?;
+        let mut alternatives = Vec::new();
+        for schema in schemas {
+            self.collect(schema, "object", &mut alternatives, 0);
+        }
+        let fitting: Vec<&Value> = alternatives.iter().copied().filter(|schema| fits(&members, schema)).collect();
+        let alternatives = if fitting.is_empty() { alternatives } else { fitting };
+
+        let mut changed = false;
+        let mut kept = Vec::with_capacity(members.len());
+        for (name, value) in &members {
+            let declared: Vec<(&Value, &Value)> =
+                alternatives.iter().filter_map(|schema| Some((*schema, property(schema, name)?))).collect();
+            let text = value.get();
+            if text == "null" {
+                let stays = |(schema, property): &(&Value, &'s Value)| {
+                    is_required(schema, name) || self.accepts_null(property, 0)
+                };
+                if !declared.is_empty() && !declared.iter().any(stays) {
+                    changed = true;
+                    continue;
+                }
+            }
+            let schemas: Vec<&Value> = declared.into_iter().map(|(_, property)| property).collect();
+            let inner = self.value(text, &schemas);
+            changed |= inner.is_some();
+            kept.push(format!("{}:{}", Value::from(name.as_str()), inner.as_deref().unwrap_or(text)));
+        }
+        changed.then(|| format!("{{{}}}", kept.join(",")))
+    }
+
+    fn array(&self, text: &str, schemas: &[&'s Value]) -> Option<String> {
+        let values: Vec<&RawValue> = serde_json::from_str(text).ok()?;
+        let mut alternatives = Vec::new();
+        for schema in schemas {
+            self.collect(schema, "array", &mut alternatives, 0);
+        }
+        let mut changed = false;
+        let texts: Vec<String> = values
+            .iter()
+            .enumerate()
+            .map(|(index, value)| {
+                let of = |schema: &&'s Value| {
+                    schema.get("prefixItems").and_then(|all| all.get(index)).or_else(|| schema.get("items"))
+                };
+                let schemas: Vec<&Value> = alternatives.iter().filter_map(of).collect();
+                let inner = self.value(value.get(), &schemas);
+                changed |= inner.is_some();
+                inner.unwrap_or_else(|| value.get().to_owned())
+            })
+            .collect();
+        changed.then(|| format!("[{}]", texts.join(",")))
+    }
+
+    /// The schemas that a value of this type may have to fit: behind references, and in alternatives.
+    fn collect(&self, schema: &'s Value, kind: &str, into: &mut Vec<&'s Value>, followed: usize) {
+        if followed > MOST_REFERENCES {
+            return;
+        }
+        if schema.get("type").and_then(types).is_some_and(|names| !names.contains(&kind)) {
+            return;
+        }
+        if schema.get("properties").or(schema.get("additionalProperties")).or(schema.get("items")).is_some()
+            || schema.get("prefixItems").is_some()
+        {
+            into.push(schema);
+        }
+        if let Some(definition) = self.referred(schema) {
+            self.collect(definition, kind, into, followed + 1);
+        }
+        for union in ["allOf", "anyOf", "oneOf"] {
+            for branch in schema.get(union).and_then(Value::as_array).into_iter().flatten() {
+                self.collect(branch, kind, into, followed + 1);
+            }
+        }
+    }
+
+    fn referred(&self, schema: &Value) -> Option<&'s Value> {
+        let reference = schema.get("$ref")?.as_str()?;
+        Definition::find(self.root, reference).map(|definition| definition.schema)
+    }
+
+    fn accepts_null(&self, schema: &'s Value, followed: usize) -> bool {
+        if followed > MOST_REFERENCES {
+            return true;
+        }
+        let Value::Object(members) = schema else { return schema != &Value::Bool(false) };
+        if members.get("type").and_then(types).is_some_and(|names| !names.contains(&"null"))
+            || members.get("const").is_some_and(|value| !value.is_null())
+            || members.get("enum").and_then(Value::as_array).is_some_and(|values| !values.contains(&Value::Null))
+        {
+            return false;
+        }
+        let any = |keyword: &str| {
+            let all = members.get(keyword).and_then(Value::as_array);
+            all.is_none_or(|all| all.iter().any(|branch| self.accepts_null(branch, followed + 1)))
+        };
+        let all = members.get("allOf").and_then(Value::as_array);
+        any("anyOf")
+            && any("oneOf")
+            && all.is_none_or(|all| all.iter().all(|branch| self.accepts_null(branch, followed + 1)))
+            && self.referred(schema).is_none_or(|definition| self.accepts_null(definition, followed + 1))
+    }
+}
+
+/// The schema of a member, by its name or as one of the others.
+fn property<'s>(schema: &'s Value, name: &str) -> Option<&'s Value> {
+    let named = schema.get("properties").and_then(|all| all.get(name));
+    named.or_else(|| schema.get("additionalProperties").filter(|others| !others.is_boolean()))
+}
+
+fn is_required(schema: &Value, name: &str) -> bool {
+    schema.get("required").and_then(Value::as_array).is_some_and(|all| all.iter().any(|required| required == name))
+}
+
+/// Whether an object has what an alternative requires, and the tags that it wants.
+fn fits(members: &[(String, &RawValue)], schema: &Value) -> bool {
+    let text = |name: &str| members.iter().rev().find(|(own, _)| own == name).map(|(_, value)| value.get());
+    let required = schema.get("required").and_then(Value::as_array).into_iter().flatten().filter_map(Value::as_str);
+    let named = schema.get("properties").and_then(Value::as_object).into_iter().flatten();
+    required.into_iter().all(|name| text(name).is_some())
+        && named.into_iter().all(|(name, property)| match (text(name), property.get("const"), property.get("enum")) {
+            (Some(text), Some(tag), _) => serde_json::from_str::<Value>(text).is_ok_and(|value| value == *tag),
+            (Some(text), None, Some(Value::Array(tags))) => {
+                serde_json::from_str(text).is_ok_and(|value: Value| value.is_null() || tags.contains(&value))
+            }
+            _ => true,
+        })
+}
+
+/// The members of an object in their order, with their texts.
+struct Members<'a>(Vec<(String, &'a RawValue)>);
+
+impl<'de> Deserialize<'de> for Members<'de> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct Object;
+        impl<'de> Visitor<'de> for Object {
+            type Value = Members<'de>;
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("a JSON object")
+            }
+            fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Self::Value, A::Error> {
+                let mut members = Vec::new();
+                while let Some(member) = map.next_entry()? {
+                    members.push(member);
+                }
+                Ok(Members(members))
+            }
+        }
+        deserializer.deserialize_map(Object)
+    }
+}

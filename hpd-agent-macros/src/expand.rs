@@ -32,7 +32,8 @@ pub(crate) fn tool_harness(arguments: TokenStream, item: TokenStream) -> TokenSt
         }
     };
     let krate = resolve::crate_path(options.krate.as_ref()).map_err(|error| report.extend([error])).ok();
-    let harness = validate::harness(&parsed, options, &mut report);
+    let of_harness = parsed.of_harness(item).map_err(|error| report.extend([error])).ok().flatten();
+    let harness = validate::harness(of_harness.as_ref().unwrap_or(&parsed), options, &mut report);
     let implementation = harness.zip(krate).map(|(harness, krate)| implementation(&harness, &krate));
     let errors = report.into_items(&tokens::cfgs(&parsed.attrs));
     let item = fallback::item(&parsed);
@@ -72,8 +73,18 @@ fn implementation(harness: &Harness, krate: &TokenStream) -> TokenStream {
     let span = ty.span();
     // A type with parameters is a harness where it meets what the trait demands. For any other type the demand is
     // reported here, once, and taken as met by all that follows.
-    let this = if is_generic { quote!(Self) } else { ty.to_token_stream() };
-    let shared = quote_spanned!(span=> #this: ::core::marker::Send + ::core::marker::Sync + 'static,);
+    let demanding = match generics.type_params().next() {
+        None => vec![ty.to_token_stream()],
+        // Taken as met for a type with a lifetime in it, the demand would be the only proof that the compiler looks at
+        // for the futures of its methods, and no proof for them.
+        Some(_) if tokens::has_lifetime(ty.to_token_stream()) => {
+            generics.type_params().map(|param| param.ident.to_token_stream()).collect()
+        }
+        Some(_) => vec![quote!(Self)],
+    };
+    let shared = quote_spanned! {span=>
+        #(#demanding: ::core::marker::Send + ::core::marker::Sync + 'static,)*
+    };
     let where_clause = match where_clause {
         None => quote!(where #shared),
         Some(clause) => {

@@ -10,7 +10,7 @@ use syn::{
     spanned::Spanned,
 };
 
-use crate::problem::Problem;
+use crate::{problem::Problem, tokens};
 
 /// An inherent `impl` block.
 pub(crate) struct HarnessItem {
@@ -62,6 +62,25 @@ impl Parse for HarnessItem {
             members.push(Member::read(content.call(next_item)?));
         }
         Ok(Self { attrs, unsafety, impl_token, generics, ty: ungrouped(ty), inner_attrs, members })
+    }
+}
+
+impl HarnessItem {
+    /// The block once more, as that of a harness, if it is another one. A harness is `'static`, and so are the
+    /// lifetimes that the block has for parameters or that its type leaves open: the compiler would demand a proof of
+    /// that in every `async` method, and cannot find it.
+    pub(crate) fn of_harness(&self, item: TokenStream) -> syn::Result<Option<Self>> {
+        let lifetimes = tokens::lifetimes(&self.generics);
+        if lifetimes.is_empty() && !tokens::has_lifetime(self.ty.to_token_stream()) {
+            return Ok(None);
+        }
+        let mut harness: Self = syn::parse2(tokens::with_lifetimes(item, &lifetimes, "static"))?;
+        let ty = tokens::with_lifetimes(harness.ty.to_token_stream(), &["_".to_owned()], "static");
+        harness.ty = syn::parse2(ty)?;
+        let params = std::mem::take(&mut harness.generics.params);
+        harness.generics.params =
+            params.into_iter().filter(|param| !matches!(param, syn::GenericParam::Lifetime(_))).collect();
+        Ok(Some(harness))
     }
 }
 
@@ -250,6 +269,16 @@ fn unindented(text: &str) -> String {
 pub(crate) fn string_literal(expr: &syn::Expr) -> Option<&syn::LitStr> {
     match literal(expr)? {
         syn::Lit::Str(text) => Some(text),
+        _ => None,
+    }
+}
+
+/// The path that an expression is.
+pub(crate) fn path(expr: &syn::Expr) -> Option<&syn::Path> {
+    match expr {
+        syn::Expr::Path(found) if found.qself.is_none() => Some(&found.path),
+        syn::Expr::Group(group) => path(&group.expr),
+        syn::Expr::Paren(paren) => path(&paren.expr),
         _ => None,
     }
 }

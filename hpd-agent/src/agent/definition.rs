@@ -217,3 +217,17 @@ fn write_sorted(value: &Value, out: &mut String) {
         plain => out.push_str(&plain.to_string()),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn members_are_sorted_at_every_level_and_texts_are_escaped() {
+        let value: Value = serde_json::from_str(r#"{"b":[{"d":1,"c":null}],"a\"":"x\n","":true}"#).unwrap();
+        let mut text = String::new();
+        write_sorted(&value, &mut text);
+        assert_eq!(text, r#"{"":true,"a\"":"x\n","b":[{"c":null,"d":1}]}"#);
+        assert_eq!(Members::default().with("b", &1).with("a", &"x").close(), r#"{"a":"x","b":1}"#);
+    }
+}

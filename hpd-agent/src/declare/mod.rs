@@ -5,6 +5,7 @@ mod context;
 mod dynamic;
 mod function;
 mod harness;
+mod param;
 mod policy;
 mod run_config;
 mod sub_agent;
@@ -29,10 +30,11 @@ pub(crate) use self::{context::FunctionHost, function::sentence, policy::exclusi
 #[doc(hidden)]
 pub use self::{
     dynamic::RawSchema,
-    function::{ArgumentDefault, Arguments, IntoToolError, Output, OwnedParam, ParamInfo, Params, PlainOutput},
+    function::{ArgumentDefault, Arguments, IntoToolError, Output, PlainOutput},
     harness::{
         Action, CapabilityInfo, CapabilityKind, Entry, ErasedHarness, FunctionAction, FunctionInfo, HarnessKey,
         HarnessParam, HarnessTable, Origin, RegisteredHarness, SubAgentAction, SubAgentInfo,
     },
+    param::{OwnedParam, ParamDefault, ParamInfo, Params},
     sub_agent::MetadataValue,
 };

@@ -10,6 +10,8 @@
 
 mod build;
 mod cancellation;
+#[cfg(feature = "definition-files")]
+mod definitions;
 mod delegation;
 mod dynamic;
 mod events;

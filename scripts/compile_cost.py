@@ -87,7 +87,7 @@ FORMS = {
                                         one_argument("ai_function", False), False),
     "#[ai_function], a struct of its own": ("hpd", HPD, "#[tool_harness]",
                                             one_argument("ai_function", True), True),
-    "the derives of such a struct alone": ("hpd", HPD, "#[automatically_derived]", one_argument("must_use", True), True),
+    "the derives of such a struct alone": ("hpd", HPD, "", one_argument("must_use", True), True),
     "rmcp #[tool], a shared struct": ("rmcp", RMCP_IMPORTS + "\n" + struct("Args"), "#[tool_router]",
                                       one_argument("tool", False, "Parameters<{}>"), False),
     "rmcp #[tool], a struct of its own": ("rmcp", RMCP_IMPORTS, "#[tool_router]",
@@ -141,9 +141,13 @@ def write(folder, items, forms):
     return packages
 
 
-def check(folder, package):
+def check(folder, package, incremental=True):
     """Wall and processor time of one `cargo check`, in seconds."""
-    environment = {**os.environ, "CARGO_TARGET_DIR": str(folder / "target"), "CARGO_INCREMENTAL": "1"}
+    environment = {
+        **os.environ,
+        "CARGO_TARGET_DIR": str(folder / "target"),
+        "CARGO_INCREMENTAL": "1" if incremental else "0",
+    }
     command = ["cargo", "check", "--quiet", "--package", package]
     begin = time.perf_counter()
     process = subprocess.Popen(command, cwd=folder, env=environment)
@@ -157,6 +161,8 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--rounds", type=int, default=9)
     parser.add_argument("--items", type=int, default=200, help="methods in each package")
+    parser.add_argument("--from-nothing", action="store_true", help="without what the compiler remembers of the last check")
+    parser.add_argument("--optimized", action="store_true", help="with optimized macros, which is not the default")
     parser.add_argument("--only", default="", help="forms whose name has this text in it")
     options = parser.parse_args()
 
@@ -164,14 +170,17 @@ def main():
     folder = pathlib.Path(os.environ.get("CARGO_TARGET_DIR", ROOT / "target")).resolve() / "compile-cost"
     folder.mkdir(parents=True, exist_ok=True)
     packages = write(folder, options.items, forms)
+    if options.optimized:
+        with (folder / "Cargo.toml").open("a") as manifest:
+            manifest.write("[profile.dev.build-override]\nopt-level = 3\n")
     for name in packages:
-        check(folder, name)
+        check(folder, name, not options.from_nothing)
 
     times = {name: [] for name in packages}
     for _ in range(options.rounds):
         for name, file in packages.items():
             file.touch()
-            times[name].append(check(folder, name))
+            times[name].append(check(folder, name, not options.from_nothing))
 
     print(f"{options.items} methods, {options.rounds} rounds; milliseconds per method beside plain ones\n")
     print(f"{'':37}  median  least  processor  whole check")

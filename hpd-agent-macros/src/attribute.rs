@@ -53,10 +53,8 @@ pub(crate) fn options(tokens: proc_macro2::TokenStream, errors: &mut Vec<syn::Er
                 });
                 options.name_is_wrong = options.name.is_none();
             }
-            _ => match argument.value {
-                ArgumentValue::Expr(expr) if matches!(*expr, Expr::Path(_)) => {
-                    options.krate = syn::parse2(expr.into_token_stream()).ok();
-                }
+            _ => match &argument.value {
+                ArgumentValue::Expr(expr) if parse::path(expr).is_some() => options.krate = parse::path(expr).cloned(),
                 _ => errors.push(wrong(&argument, "for example `crate = ::facade::hpd_agent`")),
             },
         }

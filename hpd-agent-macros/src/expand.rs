@@ -33,7 +33,8 @@ pub(crate) fn tool_harness(arguments: TokenStream, item: TokenStream) -> TokenSt
         }
     };
     let krate = resolve::crate_path(options.krate.as_ref()).map_err(|error| report.extend([error])).ok();
-    let harness = validate::harness(&parsed, options, &mut report);
+    let of_harness = parsed.of_harness(item).map_err(|error| report.extend([error])).ok().flatten();
+    let harness = validate::harness(of_harness.as_ref().unwrap_or(&parsed), options, &mut report);
     let implementation = harness.zip(krate).map(|(harness, krate)| implementation(&harness, &krate));
     let errors = report.into_items(&tokens::cfgs(&parsed.attrs));
     let item = fallback::item(&parsed);
@@ -46,9 +47,9 @@ pub(crate) fn outside(attribute: &'static str, item: TokenStream) -> TokenStream
     let mut report = Report::default();
     report.extend([Problem::OutsideHarness { attribute }.at(Span::call_site())]);
     let errors = report.into_items(&[]);
-    match syn::parse2::<Method>(item.clone()) {
-        Ok(method) => fallback::tool(&method.with_first(errors)),
-        Err(_) => {
+    match Method::read(item.clone()) {
+        Some(method) => fallback::tool(&method.with_first(errors)),
+        None => {
             let error = Problem::OutsideHarness { attribute }.at(Span::call_site()).into_compile_error();
             quote!(#error #item)
         }
@@ -72,7 +73,7 @@ fn implementation(harness: &Harness, krate: &TokenStream) -> TokenStream {
     let where_clause = scope.where_clause();
     let is_generic = !generics.params.is_empty();
     let span = ty.span();
-    let location = quote_spanned!(span=> __hpd::Location::caller());
+    let location = quote_spanned!(span=> __hpd::here());
     let only_block = Ident::new("__HPD0007_ONE_TOOL_HARNESS_BLOCK_FOR_A_TYPE", span);
     let only_block = quote! {
         #[doc(hidden)]
@@ -100,9 +101,8 @@ fn implementation(harness: &Harness, krate: &TokenStream) -> TokenStream {
         #[allow(
             clippy::all,
             clippy::pedantic,
+            clippy::question_mark_used,
             deprecated,
-            unused_imports,
-            unused_qualifications,
             reason = "generated"
         )]
         const _: () = {
@@ -204,9 +204,19 @@ impl Scope<'_> {
     /// demands. For any other the demand is reported here, once, and taken as met by all that follows.
     fn where_clause(&self) -> TokenStream {
         let Harness { generics, ty, .. } = self.harness;
-        let this = if generics.params.is_empty() { ty.to_token_stream() } else { quote!(Self) };
+        let demanding = match generics.type_params().next() {
+            None => vec![ty.to_token_stream()],
+            // Taken as met for a type with a lifetime in it, the demand would be the only proof that the compiler looks
+            // at for the futures of its methods, and no proof for them.
+            Some(_) if tokens::has_lifetime(ty.to_token_stream()) => {
+                generics.type_params().map(|param| param.ident.to_token_stream()).collect()
+            }
+            Some(_) => vec![quote!(Self)],
+        };
         let predicates = generics.where_clause.iter().flat_map(|clause| &clause.predicates);
-        let shared = quote_spanned!(ty.span()=> #this: ::core::marker::Send + ::core::marker::Sync + 'static,);
+        let shared = quote_spanned! {ty.span()=>
+            #(#demanding: ::core::marker::Send + ::core::marker::Sync + 'static,)*
+        };
         quote!(where #(#predicates,)* #shared)
     }
 

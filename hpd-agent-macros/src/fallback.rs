@@ -57,10 +57,9 @@ pub(crate) fn tool(method: &Method) -> TokenStream {
         };
         attrs.retain(|attr| !attr.path().is_ident("doc") && !parse::is_arg(attr));
     }
-    // The form of a tool is not its author's choice, and one with a mistake is not unused.
+    // The form of a tool is not its author's choice.
     let lints = quote! {
         #[allow(
-            dead_code,
             clippy::unused_self,
             clippy::unused_async,
             clippy::needless_pass_by_value,

@@ -4,6 +4,8 @@ mod args;
 mod attribute;
 mod expand;
 mod fallback;
+#[cfg(test)]
+mod half_typed;
 mod model;
 mod names;
 mod parse;

@@ -6,12 +6,11 @@ use quote::{ToTokens, quote};
 use syn::{
     Attribute, Generics, Signature, Token, Type, Visibility, braced,
     ext::IdentExt,
-    parse::{Parse, ParseStream},
+    parse::{Parse, ParseStream, Parser as _},
     spanned::Spanned,
-    token,
 };
 
-use crate::problem::Problem;
+use crate::{problem::Problem, tokens};
 
 /// An inherent `impl` block.
 pub(crate) struct HarnessItem {
@@ -60,9 +59,28 @@ impl Parse for HarnessItem {
         let inner_attrs = content.call(Attribute::parse_inner)?;
         let mut members = Vec::new();
         while !content.is_empty() {
-            members.push(content.call(Member::parse)?);
+            members.push(Member::read(content.call(next_item)?));
         }
         Ok(Self { attrs, unsafety, impl_token, generics, ty: ungrouped(ty), inner_attrs, members })
+    }
+}
+
+impl HarnessItem {
+    /// The block once more, as that of a harness, if it is another one. A harness is `'static`, and so are the
+    /// lifetimes that the block has for parameters or that its type leaves open: the compiler would demand a proof of
+    /// that in every `async` method, and cannot find it.
+    pub(crate) fn of_harness(&self, item: TokenStream) -> syn::Result<Option<Self>> {
+        let lifetimes = tokens::lifetimes(&self.generics);
+        if lifetimes.is_empty() && !tokens::has_lifetime(self.ty.to_token_stream()) {
+            return Ok(None);
+        }
+        let mut harness: Self = syn::parse2(tokens::with_lifetimes(item, &lifetimes, "static"))?;
+        let ty = tokens::with_lifetimes(harness.ty.to_token_stream(), &["_".to_owned()], "static");
+        harness.ty = syn::parse2(ty)?;
+        let params = std::mem::take(&mut harness.generics.params);
+        harness.generics.params =
+            params.into_iter().filter(|param| !matches!(param, syn::GenericParam::Lifetime(_))).collect();
+        Ok(Some(harness))
     }
 }
 
@@ -96,44 +114,63 @@ fn not_an_impl(input: ParseStream<'_>) -> syn::Error {
     Problem::NotAnImpl { found: "this item" }.at(at)
 }
 
-impl Parse for Member {
-    fn parse(input: ParseStream<'_>) -> syn::Result<Self> {
-        let ahead = input.fork();
-        if let Ok(method) = ahead.call(Method::parse) {
-            use syn::parse::discouraged::Speculative as _;
-            input.advance_to(&ahead);
-            return Ok(Self::Method(Box::new(method)));
-        }
-        let mut tokens = TokenStream::new();
-        while !input.is_empty() {
-            let token: TokenTree = input.parse()?;
-            let last = match &token {
-                TokenTree::Punct(punct) => punct.as_char() == ';',
-                TokenTree::Group(group) => group.delimiter() == Delimiter::Brace,
-                _ => false,
-            };
-            tokens.extend([token]);
-            if last {
-                break;
+/// The tokens of the next item: up to a `;`, or up to a body, which is a `{ … }` outside of `< … >`. An attribute after
+/// `fn` is that of the item after it: this one has no body yet.
+fn next_item(input: ParseStream<'_>) -> syn::Result<TokenStream> {
+    let mut tokens = TokenStream::new();
+    let (mut is_method, mut angles, mut after_dash) = (false, 0_u32, false);
+    while !(input.is_empty() || is_method && input.peek(Token![#])) {
+        let token: TokenTree = input.parse()?;
+        let last = match &token {
+            TokenTree::Punct(punct) => {
+                match punct.as_char() {
+                    '<' => angles += 1,
+                    '>' if !after_dash => angles = angles.saturating_sub(1),
+                    _ => {}
+                }
+                punct.as_char() == ';'
             }
+            token => angles == 0 && is_body(token),
+        };
+        is_method |= matches!(&token, TokenTree::Ident(ident) if ident == "fn");
+        after_dash = matches!(&token, TokenTree::Punct(punct) if punct.as_char() == '-');
+        tokens.extend([token]);
+        if last {
+            break;
         }
-        Ok(Self::Other(tokens))
+    }
+    Ok(tokens)
+}
+
+/// `{ … }`, also in the invisible group that a `$body:block` arrives in.
+fn is_body(token: &TokenTree) -> bool {
+    match token {
+        TokenTree::Group(group) if group.delimiter() == Delimiter::None => {
+            let mut inner = group.stream().into_iter();
+            inner.next().is_some_and(|token| is_body(&token)) && inner.next().is_none()
+        }
+        TokenTree::Group(group) => group.delimiter() == Delimiter::Brace,
+        _ => false,
     }
 }
 
-impl Parse for Method {
-    fn parse(input: ParseStream<'_>) -> syn::Result<Self> {
-        let attrs = input.call(Attribute::parse_outer)?;
-        let vis = input.parse()?;
-        let sig = input.parse()?;
-        if !input.peek(token::Brace) {
-            return Err(input.error("expected a body"));
-        }
-        Ok(Self { attrs, vis, sig, body: input.parse()? })
+impl Member {
+    fn read(tokens: TokenStream) -> Self {
+        Method::read(tokens.clone()).map_or(Self::Other(tokens), |method| Self::Method(Box::new(method)))
     }
 }
 
 impl Method {
+    /// Reads an item by itself, so that something wrong in it concerns no other one. `None` if it is not a method, or
+    /// not yet.
+    pub(crate) fn read(item: TokenStream) -> Option<Self> {
+        let mut head: Vec<TokenTree> = item.into_iter().collect();
+        let body = head.pop().filter(is_body)?;
+        let parse = |input: ParseStream<'_>| Ok((input.call(Attribute::parse_outer)?, input.parse()?, input.parse()?));
+        let (attrs, vis, sig) = parse.parse2(head.into_iter().collect()).ok()?;
+        Some(Self { attrs, vis, sig, body })
+    }
+
     /// The method with `items` before everything else in its body.
     pub(crate) fn with_first(mut self, items: TokenStream) -> Self {
         if let TokenTree::Group(body) = &self.body {
@@ -232,6 +269,16 @@ fn unindented(text: &str) -> String {
 pub(crate) fn string_literal(expr: &syn::Expr) -> Option<&syn::LitStr> {
     match literal(expr)? {
         syn::Lit::Str(text) => Some(text),
+        _ => None,
+    }
+}
+
+/// The path that an expression is.
+pub(crate) fn path(expr: &syn::Expr) -> Option<&syn::Path> {
+    match expr {
+        syn::Expr::Path(found) if found.qself.is_none() => Some(&found.path),
+        syn::Expr::Group(group) => path(&group.expr),
+        syn::Expr::Paren(paren) => path(&paren.expr),
         _ => None,
     }
 }

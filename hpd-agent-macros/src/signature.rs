@@ -28,7 +28,7 @@ pub(crate) fn check(sig: &Signature, method: &str, errors: &mut Vec<syn::Error>)
             ReceiverKind::Reference(_, Some(lifetime), None) if lifetime.ident == "static" => {
                 Some(("&'static self", lifetime.span()))
             }
-            ReceiverKind::Typed(_, ty) => match &**ty {
+            ReceiverKind::Typed(_, ty) => match tokens::peeled(ty) {
                 Type::Reference(reference) if reference.mutability.is_none() && !wraps_self(&reference.elem) => None,
                 other => Some(("self: …", tokens::anchor_of_type(other))),
             },
@@ -92,7 +92,7 @@ pub(crate) fn function(sig: &Signature, errors: &mut Vec<syn::Error>) -> Vec<Par
         if let Some(problem) = param_type(&input.ty) {
             errors.push(problem.at(input.ty.span()));
         }
-        if matches!(&*input.ty, Type::Reference(_)) {
+        if matches!(tokens::peeled(&input.ty), Type::Reference(_)) {
             let what = "a value of the runtime";
             errors.extend(arg(&input.attrs).map(|attr| Problem::ArgOnOther { what }.at(attr.span())));
         }
@@ -134,7 +134,7 @@ pub(crate) fn sub_agent(sig: &Signature, errors: &mut Vec<syn::Error>) -> Option
     }
     let what = "the context of a #[subagent]";
     errors.extend(arg(&input.attrs).map(|attr| Problem::ArgOnOther { what }.at(attr.span())));
-    if matches!(&*input.ty, Type::ImplTrait(_)) {
+    if matches!(tokens::peeled(&input.ty), Type::ImplTrait(_)) {
         errors.push(Problem::SubAgentParameters.at(input.ty.span()));
         return None;
     }
@@ -208,7 +208,7 @@ fn described(attrs: &[Attribute], errors: &mut Vec<syn::Error>) -> Described {
 /// Whether a type says by itself that a model need not give it. Only to be quiet about it: what is optional in a schema
 /// is the type's own business.
 fn may_be_left_out(ty: &Type) -> bool {
-    match ty {
+    match tokens::peeled(ty) {
         Type::Reference(_) => true,
         Type::Path(path) => path
             .path
@@ -221,12 +221,10 @@ fn may_be_left_out(ty: &Type) -> bool {
 
 /// Types that no implementation of a trait could make legal, in words of their own.
 fn param_type(ty: &Type) -> Option<Problem> {
-    match ty {
+    match tokens::peeled(ty) {
         Type::ImplTrait(_) => Some(Problem::ImplTraitParameter),
-        Type::Group(group) => param_type(&group.elem),
-        Type::Paren(paren) => param_type(&paren.elem),
         // What the runtime lends, or a type that is none of a model's: the compiler knows.
-        Type::Reference(reference) if matches!(&*reference.elem, Type::Path(path) if !path.path.is_ident("str")) => {
+        Type::Reference(reference) if matches!(tokens::peeled(&reference.elem), Type::Path(path) if !path.path.is_ident("str")) => {
             None
         }
         other => {

@@ -47,12 +47,19 @@ pub(crate) fn is_independent(expr: &Expr, generics: &Generics) -> bool {
     }
 }
 
+/// The type without parentheses, and without the invisible group that a `$t:ty` arrives in.
+pub(crate) fn peeled(ty: &Type) -> &Type {
+    match ty {
+        Type::Group(group) => peeled(&group.elem),
+        Type::Paren(paren) => peeled(&paren.elem),
+        other => other,
+    }
+}
+
 /// Where an error in the whole of a type is reported.
 pub(crate) fn anchor_of_type(ty: &Type) -> Span {
-    match ty {
+    match peeled(ty) {
         Type::Path(path) => last_segment(&path.path).unwrap_or_else(|| path.span()),
-        Type::Group(group) => anchor_of_type(&group.elem),
-        Type::Paren(paren) => anchor_of_type(&paren.elem),
         other => other.span(),
     }
 }
@@ -93,21 +100,36 @@ pub(crate) fn without_self(tokens: TokenStream, ty: &Type) -> TokenStream {
 
 /// A type with the method's own lifetimes replaced by `'_`.
 pub(crate) fn elided(generics: &Generics, ty: &Type) -> TokenStream {
-    let own: Vec<String> = generics.lifetimes().map(|param| param.lifetime.ident.to_string()).collect();
-    let tokens = ty.to_token_stream();
-    if own.is_empty() {
-        return tokens;
-    }
+    let own = lifetimes(generics);
+    if own.is_empty() { ty.to_token_stream() } else { with_lifetimes(ty.to_token_stream(), &own, "_") }
+}
+
+/// The names of the parameters that are lifetimes.
+pub(crate) fn lifetimes(generics: &Generics) -> Vec<String> {
+    generics.lifetimes().map(|param| param.lifetime.ident.to_string()).collect()
+}
+
+/// The tokens with one lifetime in place of all those.
+pub(crate) fn with_lifetimes(tokens: TokenStream, replaced: &[String], name: &str) -> TokenStream {
     let mut after_quote = false;
     map(tokens, &mut |token| {
         let is_quote = matches!(&token, TokenTree::Punct(punct) if punct.as_char() == '\'');
         let was_quote = std::mem::replace(&mut after_quote, is_quote);
         match token {
-            TokenTree::Ident(ident) if was_quote && own.contains(&ident.to_string()) => {
-                TokenTree::Ident(proc_macro2::Ident::new("_", ident.span())).into()
+            TokenTree::Ident(ident) if was_quote && replaced.contains(&ident.to_string()) => {
+                TokenTree::Ident(proc_macro2::Ident::new(name, ident.span())).into()
             }
             token => token.into(),
         }
+    })
+}
+
+/// Whether there is a lifetime among the tokens.
+pub(crate) fn has_lifetime(tokens: TokenStream) -> bool {
+    tokens.into_iter().any(|token| match token {
+        TokenTree::Group(group) => has_lifetime(group.stream()),
+        TokenTree::Punct(punct) => punct.as_char() == '\'',
+        _ => false,
     })
 }
 
@@ -168,20 +190,14 @@ fn attributes(tokens: &[TokenTree]) -> impl Iterator<Item = (&'static str, Span)
     })
 }
 
-/// The name of a capability attribute, from what stands in its brackets.
+/// The name of a capability attribute, from what stands in its brackets. What is no attribute stays, for the compiler to
+/// refuse.
 fn capability(group: &Group) -> Option<(&'static str, Span)> {
     if group.delimiter() != Delimiter::Bracket {
         return None;
     }
-    let mut last = None;
-    for token in group.stream() {
-        match token {
-            TokenTree::Ident(ident) => last = Some(ident),
-            TokenTree::Punct(punct) if punct.as_char() == ':' => {}
-            _ => break,
-        }
-    }
-    let last = last?;
+    let meta: syn::Meta = syn::parse2(group.stream()).ok()?;
+    let last = &meta.path().segments.last()?.ident;
     let name = ["subagent", "ai_function"].into_iter().find(|name| last == name)?;
     Some((name, last.span()))
 }

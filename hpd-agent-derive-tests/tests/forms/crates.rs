@@ -36,6 +36,35 @@ async fn a_module_may_do_without_a_prelude() {
     assert!(registry::harness("Bare").unwrap().module().ends_with("::bare"));
 }
 
+#[tokio::test]
+async fn a_package_may_tolerate_no_lint() {
+    let (tools, place, child) = strict::StrictTools::new("lint".to_owned());
+    assert_eq!((child.name(), place.file().ends_with("crates.rs")), ("ChildTools", true));
+    assert_eq!(methods(&tools), ["reviewer", "researcher", "fixed", "add", "echo"]);
+    assert_eq!(sub_agent(&tools, "reviewer").availability.unwrap().deepest_child(), Some(2));
+    assert_eq!(define(&tools, "reviewer").await.unwrap().agent_id(), "strict.reviewer");
+    assert_eq!(define(&tools, "fixed").await.unwrap().agent_id(), "strict.fixed");
+    assert_eq!(text(&tools, "add", r#"{"first":1}"#).await, "2");
+    assert_eq!(text(&tools, "echo", r#"{"text":"x"}"#).await, "x");
+    assert_eq!(registry::harness("strict").unwrap().package(), "strict");
+}
+
+#[tokio::test]
+async fn a_package_may_be_of_an_older_edition() {
+    let tools: [(&str, Box<dyn ErasedHarness>); 2] = [
+        ("edition-2018", Box::new(edition_2018::EditionTools)),
+        ("edition-2021", Box::new(edition_2021::EditionTools)),
+    ];
+    for (name, tools) in tools {
+        assert_eq!(methods(&*tools), ["reviewer", "add"]);
+        assert_eq!(define(&*tools, "reviewer").await.unwrap().agent_id(), name);
+        assert_eq!(sub_agent(&*tools, "reviewer").metadata.unwrap()()["dyn"], 1);
+        assert_eq!(text(&*tools, "add", r#"{"gen":1}"#).await, "2");
+        assert_eq!(function(&*tools, "add").params.iter().next().unwrap().name, "gen");
+        assert_eq!(registry::harness(name).unwrap().package(), name);
+    }
+}
+
 #[test]
 fn a_library_that_is_named_is_registered() {
     let found = registry::harness("LibraryTools").unwrap();

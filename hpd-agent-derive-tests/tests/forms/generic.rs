@@ -77,6 +77,35 @@ impl<'a> Borrowing<'a> {
     fn sub_agent(&self) -> SubAgent {
         SubAgent::from_parent(self.0)
     }
+
+    /// Borrows for longer than it runs.
+    #[ai_function]
+    async fn later<'c>(&'c self, times: Option<usize>, ctx: &'c FunctionContext) -> Result<(&'a str, &'c str), String> {
+        tokio::task::yield_now().await;
+        if times.is_some() { Err("not yet".into()) } else { Ok((self.0, ctx.tool_name())) }
+    }
+
+    /// The same of a subagent.
+    #[subagent(agent_id = "generic.later")]
+    async fn later_sub_agent(&self, context: &HarnessContext) -> AgentConfig {
+        tokio::task::yield_now().await;
+        AgentConfig::new(format!("{} {}", self.0, context.agent_name()))
+    }
+}
+
+/// Lifetimes that have no name, and a bound that names one.
+struct Open<'a, 'b: 'a, T: 'a>(&'a T, &'b str);
+
+#[tool_harness(name = "generic.open")]
+impl<'b, T: Send + Sync + ToString + 'b> Open<'_, 'b, T>
+where
+    &'b T: Sized,
+{
+    /// Says what it borrows.
+    #[ai_function]
+    async fn both(&self) -> (String, &'b str) {
+        (self.0.to_string(), self.1)
+    }
 }
 
 #[tokio::test]
@@ -101,14 +130,20 @@ async fn a_type_with_a_lifetime_is_a_harness_where_it_is_static() {
     assert_eq!(text(&borrowing, "text", "{}").await, "static");
     assert_eq!(define(&borrowing, "sub_agent").await.unwrap().agent_id(), "static");
     assert_eq!(sub_agent(&borrowing, "sub_agent").context, Some(SubAgentContextPolicy::Isolated));
+    assert_eq!(text(&borrowing, "later", "{}").await, r#"["static","test"]"#);
+    assert_eq!(refusal(&borrowing, "later", r#"{"times":1}"#).await, "not yet");
+    assert_eq!(define(&borrowing, "later_sub_agent").await.unwrap().agent_id(), "generic.later");
+    assert_eq!(text(&Open(&7, "static"), "both", "{}").await, r#"["7","static"]"#);
 }
 
 #[test]
-fn only_types_without_parameters_are_registered() {
-    for name in ["Generic", "Borrowing"] {
+fn only_types_that_can_be_named_are_registered() {
+    for name in ["Generic", "generic.open"] {
         assert_eq!(registry::harness(name).unwrap_err().code(), "unknown_harness");
     }
     assert_eq!(HarnessRef::of::<Generic<u8, 1>>().name(), "Generic");
+    // There is one `Borrowing` that is a harness: that of what is there for good.
+    assert_eq!(registry::harness("Borrowing").unwrap().harness().name(), "Borrowing");
 }
 
 #[test]

@@ -9,9 +9,11 @@ mod dynamic;
 mod functions;
 mod generic;
 mod made_by_macro;
+mod matrix;
 mod parameters;
 mod policies;
 mod recursive;
+mod shadowed;
 mod sub_agents;
 
 use hpd_agent::{

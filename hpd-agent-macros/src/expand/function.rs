@@ -68,7 +68,7 @@ impl Scope<'_> {
         let name = capability.method.span();
         let body = if capability.is_async {
             let finished = result(&value.to_token_stream());
-            quote_spanned!(name=> __hpd::call(move || __hpd::Ok(#call)).finish(|#value| #finished))
+            quote_spanned!(name=> __hpd::call(move || __hpd::Begun(#call)).finish(|#value| #finished))
         } else {
             let result = result(&call);
             quote_spanned!(name=> __hpd::call_now(move || #result))

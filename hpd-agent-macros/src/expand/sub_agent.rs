@@ -43,7 +43,7 @@ impl Scope<'_> {
         if !sub_agent.tool_harnesses.is_empty() {
             let harnesses = sub_agent.tool_harnesses.iter().map(|ty| {
                 let span = tokens::anchor_of_type(ty);
-                quote_spanned!(span=> __hpd::HarnessRef::of::<#ty>())
+                quote_spanned!(span=> __hpd::child::<#ty>())
             });
             set(setters, "tool_harnesses", &quote!(&[#(#harnesses),*]));
         }

@@ -6,13 +6,13 @@ pub mod availability;
 pub mod check;
 mod entry;
 
-use std::marker::PhantomData;
+use std::{marker::PhantomData, panic::Location};
 
 pub use std::{
     future::Future,
     option::Option::{self, None, Some},
-    panic::Location,
-    result::Result::Ok,
+    // Under a name that no prelude has: the compiler would call the path to it unnecessary.
+    result::Result::Ok as Begun,
 };
 
 pub use inventory;
@@ -39,6 +39,19 @@ use crate::{
 
 type Defined<'h> = BoxFuture<'h, Result<SubAgent, BoxError>>;
 type Called<'h> = BoxFuture<'h, Result<ToolOutput, ToolError>>;
+
+/// The place of the call.
+#[must_use]
+#[track_caller]
+pub const fn here() -> &'static Location<'static> {
+    Location::caller()
+}
+
+/// A harness type that a child carries.
+#[must_use]
+pub const fn child<T: ToolHarness>() -> HarnessRef {
+    HarnessRef::of::<T>()
+}
 
 /// A harness type for the registry.
 #[must_use]

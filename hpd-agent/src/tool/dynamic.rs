@@ -108,18 +108,15 @@ impl DynamicRegistry {
 
     /// The harness of this name: the generated one, or else the one that is here.
     pub(crate) fn find(&self, name: &str) -> Result<Found, RegistryError> {
-        match registry::harness(name) {
-            Ok(registered) => Ok(Found::Generated(registered.harness())),
-            Err(RegistryError::Unknown { .. }) => match self.get(name) {
-                Some(harness) => Ok(Found::Dynamic(harness)),
-                None => {
-                    let names = self.names();
-                    let known = registry::names().chain(names.iter().map(|name| &**name));
-                    Err(RegistryError::Unknown { name: name.to_owned(), near: nearest(name, known).map(str::to_owned) })
-                }
-            },
-            Err(other) => Err(other),
+        if let Some(registered) = registry::find(name)? {
+            return Ok(Found::Generated(registered.harness()));
         }
+        if let Some(harness) = self.get(name) {
+            return Ok(Found::Dynamic(harness));
+        }
+        let names = self.names();
+        let known = registry::names().chain(names.iter().map(|name| &**name));
+        Err(RegistryError::Unknown { name: name.to_owned(), near: nearest(name, known).map(str::to_owned) })
     }
 }
 
@@ -135,9 +132,9 @@ pub(crate) fn check_name(harness: &DynamicHarness) -> Result<(), RegistryError> 
     if let Err(rule) = rules::agent_id(name) {
         return Err(RegistryError::IllegalName { name: name.to_owned(), at: harness.origin().to_string(), rule });
     }
-    match registry::harness(name) {
-        Err(RegistryError::Unknown { .. }) => Ok(()),
-        Ok(generated) => {
+    match registry::find(name)? {
+        None => Ok(()),
+        Some(generated) => {
             let at = generated.location();
             Err(RegistryError::Generated {
                 name: name.to_owned(),
@@ -145,7 +142,6 @@ pub(crate) fn check_name(harness: &DynamicHarness) -> Result<(), RegistryError> 
                 at: harness.origin().to_string(),
             })
         }
-        Err(other) => Err(other),
     }
 }
 

@@ -1,7 +1,8 @@
 //! The generated registry: every harness that the program was compiled with, by its declared name.
 //!
-//! `#[tool_harness]` links one entry per harness into the program; nothing runs before `main`. The index is made at
-//! the first look-up. Only types without generic parameters can be named this way.
+//! `#[tool_harness]` links one entry per harness into the program; before `main` nothing runs but the links of
+//! `inventory`. The index is made once, at the first look-up. Only types without generic parameters can be named this
+//! way.
 //!
 //! A dependency that no code names is not linked, and its harnesses are not here: `use that_crate as _;` is enough.
 //!
@@ -33,6 +34,8 @@ use crate::{declare::HarnessRef, error::nearest};
 #[derive(Debug)]
 pub struct Registration {
     name: &'static str,
+    /// Of the name, known when the program is compiled: that makes the index cheap.
+    hash: u64,
     module: &'static str,
     package: &'static str,
     location: &'static Location<'static>,
@@ -51,7 +54,7 @@ impl Registration {
         location: &'static Location<'static>,
         harness: HarnessRef,
     ) -> Self {
-        Self { name, module, package, location, harness }
+        Self { name, hash: hash(name), module, package, location, harness }
     }
 
     /// The declared name: that of the type, or what `#[tool_harness(name = "…")]` says.
@@ -158,7 +161,16 @@ impl RegistryError {
 ///
 /// [`RegistryError::Unknown`] if there is none, [`RegistryError::Duplicate`] if there are two.
 pub fn harness(name: &str) -> Result<&'static Registration, RegistryError> {
-    find(index(), name)
+    find(name)?.ok_or_else(|| {
+        let near = nearest(name, names()).map(str::to_owned);
+        RegistryError::Unknown { name: name.to_owned(), near }
+    })
+}
+
+/// The same, without the words for the case that there is none, which take longer than the look-up.
+pub(crate) fn find(name: &str) -> Result<Option<&'static Registration>, RegistryError> {
+    static INDEX: OnceLock<Index<'static>> = OnceLock::new();
+    INDEX.get_or_init(|| Index::of(inventory::iter::<Registration>.into_iter())).find(name)
 }
 
 /// All registered harnesses, sorted by name.
@@ -167,7 +179,7 @@ pub fn harness(name: &str) -> Result<&'static Registration, RegistryError> {
 ///
 /// [`RegistryError::Duplicate`] names the first two that share a name.
 pub fn harnesses() -> Result<&'static [&'static Registration], RegistryError> {
-    let all = index();
+    let all = all();
     match all.iter().zip(all.iter().skip(1)).find(|(one, other)| one.name == other.name) {
         Some((one, other)) => Err(duplicate(one, other)),
         None => Ok(all),
@@ -176,31 +188,78 @@ pub fn harnesses() -> Result<&'static [&'static Registration], RegistryError> {
 
 /// The names of all of them, sorted.
 pub(crate) fn names<'a>() -> impl Iterator<Item = &'a str> {
-    index().iter().map(|one| one.name)
+    all().iter().map(|one| one.name)
 }
 
-fn index() -> &'static [&'static Registration] {
-    static INDEX: OnceLock<Box<[&'static Registration]>> = OnceLock::new();
-    INDEX.get_or_init(|| sorted(inventory::iter::<Registration>.into_iter().collect()))
+fn all() -> &'static [&'static Registration] {
+    static ALL: OnceLock<Vec<&'static Registration>> = OnceLock::new();
+    ALL.get_or_init(|| sorted(inventory::iter::<Registration>.into_iter().collect()))
 }
 
 /// In an order that the linker has no say in.
-fn sorted(mut all: Vec<&Registration>) -> Box<[&Registration]> {
-    all.sort_unstable_by_key(|one| (one.name, one.package, one.location.file(), one.location.line()));
-    all.into_boxed_slice()
+fn sorted(mut all: Vec<&Registration>) -> Vec<&Registration> {
+    let place = |one: &Registration| (one.location.file(), one.location.line(), one.location.column());
+    all.sort_unstable_by_key(|one| (one.name, one.package, place(one)));
+    all
 }
 
-fn find<'r>(sorted: &[&'r Registration], name: &str) -> Result<&'r Registration, RegistryError> {
-    let from = sorted.partition_point(|one| one.name < name);
-    let mut same = sorted.get(from..).unwrap_or_default().iter().take_while(|one| one.name == name);
-    match (same.next(), same.next()) {
-        (Some(one), None) => Ok(one),
-        (Some(one), Some(other)) => Err(duplicate(one, other)),
-        (None, _) => {
-            let near = nearest(name, sorted.iter().map(|one| one.name)).map(str::to_owned);
-            Err(RegistryError::Unknown { name: name.to_owned(), near })
+/// Finds registrations by name, those that share one too.
+///
+/// A table of slots, two thirds of them free: a registration stands in the slot that its hash gives, or in the first
+/// free one after it. Filling it compares no names, so it takes a fraction of the time that sorting them would.
+struct Index<'r> {
+    /// How many slots a hash can give. There are more only if the last ones overflow.
+    homes: usize,
+    slots: Vec<Option<&'r Registration>>,
+}
+
+impl<'r> Index<'r> {
+    fn of(all: impl Iterator<Item = &'r Registration> + Clone) -> Self {
+        let homes = 3 * all.clone().count();
+        let mut index = Self { homes, slots: vec![None; homes] };
+        for one in all {
+            let home = index.home(one.hash);
+            match index.slots.iter_mut().skip(home).find(|slot| slot.is_none()) {
+                Some(free) => *free = Some(one),
+                None => index.slots.push(Some(one)),
+            }
         }
+        index
     }
+
+    fn find(&self, name: &str) -> Result<Option<&'r Registration>, RegistryError> {
+        let hash = hash(name);
+        let near = self.slots.iter().skip(self.home(hash)).map_while(|slot| *slot);
+        let mut same = near.filter(|one| one.hash == hash && one.name == name);
+        let Some(one) = same.next() else { return Ok(None) };
+        let Some(other) = same.next() else { return Ok(Some(one)) };
+        let all = sorted([one, other].into_iter().chain(same).collect());
+        Err(duplicate(all.first().unwrap_or(&one), all.get(1).unwrap_or(&other)))
+    }
+
+    /// A part of all homes as large as the hash is of all hashes.
+    fn home(&self, hash: u64) -> usize {
+        ((u128::from(hash) * self.homes as u128) >> u64::BITS) as usize
+    }
+}
+
+/// A hash that can be computed in a constant, eight bytes at a time.
+const fn hash(name: &str) -> u64 {
+    const fn mixed(hash: u64, word: u64) -> u64 {
+        let product = (hash ^ word) as u128 * 0x9e37_79b9_7f4a_7c15;
+        (product >> 64) as u64 ^ product as u64
+    }
+    let mut rest = name.as_bytes();
+    let mut hash = rest.len() as u64;
+    while let Some((word, tail)) = rest.split_first_chunk() {
+        hash = mixed(hash, u64::from_le_bytes(*word));
+        rest = tail;
+    }
+    while let [byte, tail @ ..] = rest {
+        hash = mixed(hash, *byte as u64);
+        rest = tail;
+    }
+    hash
 }
 
 fn duplicate(one: &Registration, other: &Registration) -> RegistryError {
@@ -223,31 +282,54 @@ mod tests {
         fn nothing(&self) {}
     }
 
+    #[track_caller]
     fn registration(name: &'static str) -> Registration {
         Registration::new(name, "module", "package", Location::caller(), HarnessRef::of::<Tools>())
     }
 
+    /// With the hash of the last slot.
+    fn crowded(name: &'static str) -> Registration {
+        Registration { hash: u64::MAX, ..registration(name) }
+    }
+
     #[test]
     fn names_are_found_in_any_order_of_links() {
-        let all: Vec<_> = ["c", "a", "d", "b"].into_iter().map(registration).collect();
-        let all = sorted(all.iter().collect());
-        assert_eq!(all.iter().map(|one| one.name()).collect::<Vec<_>>(), ["a", "b", "c", "d"]);
-        for name in ["a", "b", "c", "d"] {
-            assert_eq!(find(&all, name).unwrap().name(), name);
+        let names: Vec<&str> = (0..1_000).map(|number| &*format!("harness-{number:04}").leak()).collect();
+        let all: Vec<_> = names.iter().rev().copied().map(registration).collect();
+        let index = Index::of(all.iter());
+        for name in &names {
+            assert_eq!(index.find(name).unwrap().unwrap().name(), *name);
         }
-        let error = find(&all, "bb").unwrap_err();
-        assert_eq!(error.code(), "unknown_harness");
-        assert!(error.to_string().contains("`bb`"));
+        for absent in ["", "harness", "harness-1000", "harness-00000", "a name that is longer than sixteen bytes"] {
+            assert!(index.find(absent).unwrap().is_none(), "{absent}");
+        }
+        assert_eq!(sorted(all.iter().collect()).iter().map(|one| one.name()).collect::<Vec<_>>(), names);
+        assert!(Index::of([].iter()).find("harness-0000").unwrap().is_none());
+    }
+
+    #[test]
+    fn what_shares_a_slot_is_found_also_behind_the_last_one() {
+        let all: Vec<_> = ["a", "b", "c", "d", "e"].into_iter().map(crowded).collect();
+        let index = Index::of(all.iter());
+        assert!(index.slots.len() > index.homes, "some stand behind the last home");
+        for one in &all {
+            let found = index.slots.iter().skip(index.home(u64::MAX)).flatten();
+            assert!(found.into_iter().any(|found| std::ptr::eq(*found, one)));
+        }
     }
 
     #[test]
     fn duplicates_are_refused_with_both_places_and_do_not_hide_the_others() {
-        let (one, other, third) = (registration("a"), registration("a"), registration("b"));
-        let all = sorted(vec![&other, &third, &one]);
-        let error = find(&all, "a").unwrap_err();
-        assert_eq!(error.code(), "duplicate_harness");
-        assert_eq!(error.to_string().matches("registry.rs:").count(), 2, "{error}");
-        assert_eq!(find(&all, "b").unwrap().name(), "b");
+        let (one, other, third, single) = (registration("a"), registration("a"), registration("a"), registration("b"));
+        let expected = Index::of([&one, &other, &third].into_iter()).find("a").unwrap_err();
+        assert_eq!(expected.code(), "duplicate_harness");
+        assert_eq!(expected.to_string().matches("registry.rs:").count(), 2, "{expected}");
+        for links in [[&other, &single, &third, &one], [&third, &one, &other, &single], [&single, &other, &one, &third]]
+        {
+            let index = Index::of(links.into_iter());
+            assert_eq!(index.find("a").unwrap_err(), expected, "whatever the order of links");
+            assert_eq!(index.find("b").unwrap().unwrap().name(), "b");
+        }
     }
 
     #[test]

@@ -1,7 +1,7 @@
 //! Real types, their schemas, and the forms of these that providers are sent.
 
 #![expect(clippy::unwrap_used, reason = "helpers of tests")]
-#![allow(clippy::indexing_slicing, reason = "a test may fail loudly")]
+#![allow(clippy::indexing_slicing, clippy::panic, reason = "a test may fail loudly")]
 
 mod golden;
 mod properties;

@@ -1,7 +1,7 @@
 //! The grammar of `#[subagent(…)]`, `#[ai_function(…)]` and `#[tool_harness(…)]`. One wrong argument does not hide the
 //! next one.
 
-use proc_macro2::{Group, Span, TokenStream, TokenTree};
+use proc_macro2::{Delimiter, Group, Span, TokenStream, TokenTree};
 use quote::ToTokens;
 use syn::{
     Attribute, Expr, Ident, Meta, Token,
@@ -152,11 +152,24 @@ fn argument(input: ParseStream<'_>) -> syn::Result<Argument> {
         let missing = Problem::MissingValue { key: key.unraw().to_string(), expected: "none stands after the `=`" };
         return Err(missing.at(equals.span()));
     }
-    if input.peek(token::Bracket) {
-        return Ok(Argument { key, value: Value::List(input.parse()?) });
+    // An `$x:expr` of a macro by example looks like a list and is none.
+    if let Some(list) = list(input) {
+        return Ok(Argument { key, value: Value::List(list) });
     }
     let value = expression(input, &key.unraw().to_string())?;
     Ok(Argument { key, value: Value::Expr(Box::new(value)) })
+}
+
+/// `[ … ]` as it stands there.
+fn list(input: ParseStream<'_>) -> Option<Group> {
+    let ahead = input.fork();
+    let group = ahead.parse::<Group>().ok().filter(|group| group.delimiter() == Delimiter::Bracket)?;
+    // More may follow, as in `[1, 2].len()`.
+    if !ahead.is_empty() && !ahead.peek(Token![,]) {
+        return None;
+    }
+    input.advance_to(&ahead);
+    Some(group)
 }
 
 /// Leaves the input where it was if there is no expression.

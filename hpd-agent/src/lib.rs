@@ -49,6 +49,8 @@ pub mod agent;
 pub mod chat;
 pub mod compaction;
 pub mod declare;
+#[cfg(feature = "definition-files")]
+pub mod definition;
 pub mod error;
 pub mod event;
 pub mod future;

@@ -33,6 +33,7 @@ pages! {
     conversations: "docs/src/conversations.md",
     declaring: "docs/src/declaring.md",
     diagnostics: "docs/src/diagnostics.md",
+    dynamic: "docs/src/dynamic.md",
     events: "docs/src/events.md",
     getting_started: "docs/src/getting-started.md",
     introduction: "docs/src/introduction.md",

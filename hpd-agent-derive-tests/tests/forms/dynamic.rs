@@ -56,10 +56,10 @@ async fn compare(pairs: Vec<Pair>) -> usize {
 }
 
 #[derive(Default)]
-struct SearchTools;
+struct NoteTools;
 
-#[tool_harness(name = "same-search")]
-impl SearchTools {
+#[tool_harness]
+impl NoteTools {
     /// Finds notes.
     #[ai_function]
     fn find(&self, subject: String) -> String {
@@ -165,7 +165,7 @@ async fn every_lifecycle_compaction_notification_and_metadata_is_the_same() {
     every!(pairs {"Does it.";} {
         [{} {(lifecycle = OneShot)} {(lifecycle = Continuable)}]
         [{} {(fork_compaction = Inherit)} {(fork_compaction = Disable)}]
-        [{} {(invocation_mode = BackgroundOnly) (background_notification = BackgroundNotification::None)}]
+        [{} {(background_notification = BackgroundNotification::None) (invocation_mode = ModelChoice)}]
         [{} {(metadata(team = "writing", rounds = 3, strict = true))}]
     });
     assert_eq!(pairs.len(), 3 * 3 * 2 * 2);
@@ -185,8 +185,8 @@ async fn every_text_and_harness_is_the_same() {
         [{} {(name = "other-name")}]
         [
             {}
-            {(tool_harnesses = [SearchTools])}
-            {(tool_harnesses = [CitationTools, SearchTools])}
+            {(tool_harnesses = [NoteTools])}
+            {(tool_harnesses = [CitationTools, NoteTools])}
         ]
     });
     assert_eq!(pairs.len(), 4 * 2 * 3);
@@ -212,10 +212,20 @@ enum Shape {
     },
 }
 
+/// What a parameter of a method says, said at run time.
+macro_rules! param {
+    ($declaration:ident, $param:ident: $type:ty = $text:literal) => {
+        $declaration.with_param::<$type>(stringify!($param), $text)
+    };
+    ($declaration:ident, $param:ident: $type:ty = $text:literal, $default:expr) => {
+        $declaration.with_param_or::<$type>(stringify!($param), $text, $default)
+    };
+}
+
 /// One function with these parameters, declared in both ways, and called in both ways with these arguments.
 macro_rules! function {
     (
-        $doc:literal [$($flag:ident)*] ($($param:ident: $type:ty = $text:literal),*) [$($arguments:expr),*]
+        $doc:literal [$($flag:ident)*] ($($param:ident: $type:ty = $text:literal $(or [$($default:tt)*])?),*) [$($arguments:expr),*]
     ) => {{
         #[derive(Default)]
         struct Same<const N: usize>;
@@ -223,17 +233,15 @@ macro_rules! function {
         impl<const N: usize> Same<N> {
             #[doc = $doc]
             #[ai_function($($flag),*)]
-            fn function(&self, $(#[doc = $text] $param: $type),*) -> Value {
+            fn function(&self, $(#[doc = $text] $(#[arg(default = $($default)*)])? $param: $type),*) -> Value {
                 json!({$(stringify!($param): $param),*})
             }
         }
-        let declaration = DynamicFunction::new("function", $doc)
-            $(.with_param::<$type>(stringify!($param), $text))*
-            $(.$flag())*;
-        let made = || DynamicHarness::new("same").with_function(declaration, |_arguments, _| Box::pin(async move {
+        let declaration = DynamicFunction::new("function", $doc)$(.$flag())*;
+        $(let declaration = param!(declaration, $param: $type = $text $(, $($default)*)?);)*
+        let made = DynamicHarness::new("same").with_function(declaration, |_arguments, _| Box::pin(async move {
             Ok(json!({$(stringify!($param): _arguments.get::<$type>(stringify!($param))?),*}))
         }));
-        let made = made();
         for arguments in [$($arguments),*] {
             let context = testing::function_context();
             let outcome = |called: Result<ToolOutput, ToolError>| match called {
@@ -272,6 +280,10 @@ async fn every_function_is_the_same() {
             "[]",
             "{"
         ]),
+        function!("Defaults." [] (
+            limit: u32 = "How much." or [10 * 2], unit: String = "" or ["km".to_owned()], near: Option<String> = "" or [None],
+            range: [u32; 2] = "From and to." or [[1, 2]]
+        ) ["{}", r#"{"limit":null,"near":"Oslo","range":[3,4]}"#, r#"{"limit":"x"}"#]),
         function!("Own types." [] (place: Place = "Where.\n\nA city in Europe.", shape: Shape = "Contains itself.") [
             r#"{"place":{"city":"Oslo"},"shape":{"kind":"group","shapes":[{"kind":"circle","radius":1.0}]}}"#,
             r#"{"place":{},"shape":{"kind":"circle","radius":1.0}}"#,
@@ -311,7 +323,7 @@ proptest! {
         name in prop::option::of("[a-zA-Z0-9_-]{1,8}|\\PC{0,4}"),
         description in prop::option::of(".{0,12}"),
         instructions in any::<String>(),
-        key in ".{0,6}",
+        key in "parentThreadId|.{0,6}",
         value in any::<String>(),
         depth in 0..4_u32,
         context in prop::sample::select(vec![
@@ -323,7 +335,7 @@ proptest! {
             .with_context_policy(context)
             .with_availability(SubAgentAvailability::through_depth(depth))
             .with_metadata(key, value)
-            .with_tool_harness::<SearchTools>()
+            .with_tool_harness::<NoteTools>()
             .with_tool_harness_named("CitationTools");
         if let Some(name) = name {
             sub_agent = sub_agent.with_name(name);

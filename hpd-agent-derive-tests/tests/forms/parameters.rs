@@ -59,6 +59,29 @@ impl Tools {
     }
 }
 
+macro_rules! with_default {
+    ($harness:ident, $default:expr) => {
+        #[derive(Default)]
+        struct $harness;
+
+        #[tool_harness]
+        impl $harness {
+            /// Shows the range.
+            #[ai_function]
+            fn range(&self, #[arg(default = $default)] range: [u32; 2]) -> String {
+                format!("{range:?}")
+            }
+        }
+    };
+}
+
+with_default!(FromMacro, [1, 2]);
+
+#[tokio::test]
+async fn a_default_may_come_from_a_macro_by_example() {
+    assert_eq!(text(&FromMacro, "range", "{}").await, "[1, 2]");
+}
+
 #[tokio::test]
 async fn a_parameter_that_is_left_out_or_null_has_its_default() {
     let all_defaults = "lakes 20 km [] true [1, 2] None test";

@@ -1,6 +1,6 @@
 //! Blueprints: compiled agents, built once and shared by every run of them.
 
-use std::sync::{Arc, OnceLock};
+use std::sync::{Arc, LazyLock, OnceLock};
 
 use crate::{
     chat::{ChatClient, ChatOptions, ToolSet, ToolSpec},
@@ -76,12 +76,12 @@ pub(crate) struct SubAgentTool {
     pub(crate) availability: SubAgentAvailability,
     /// The child's blueprint.
     pub(crate) child: usize,
-    /// What a call does not need to know.
-    pub(crate) rest: Box<RestOfDeclaration>,
+    /// What a call does not need to know; most declarations say nothing of it.
+    rest: Option<Box<RestOfDeclaration>>,
 }
 
 /// The part of a subagent's declaration that is kept to be shown.
-#[derive(Debug)]
+#[derive(Debug, Default, PartialEq)]
 pub(crate) struct RestOfDeclaration {
     pub(crate) recursion: Recursion,
     pub(crate) lifecycle: SubAgentLifecycle,
@@ -90,7 +90,29 @@ pub(crate) struct RestOfDeclaration {
     pub(crate) run_config: SubAgentRunConfig,
 }
 
+impl RestOfDeclaration {
+    /// What holds where nothing is said.
+    fn nothing() -> &'static Self {
+        static NOTHING: LazyLock<RestOfDeclaration> = LazyLock::new(RestOfDeclaration::default);
+        &NOTHING
+    }
+}
+
 impl SubAgentTool {
+    pub(crate) fn new(
+        identity: ChildIdentity,
+        (context, mode, availability): (SubAgentContextPolicy, AgentInvocationModePolicy, SubAgentAvailability),
+        child: usize,
+        rest: RestOfDeclaration,
+    ) -> Self {
+        let rest = (rest != *RestOfDeclaration::nothing()).then(|| Box::new(rest));
+        Self { identity, context, mode, availability, child, rest }
+    }
+
+    pub(crate) fn rest(&self) -> &RestOfDeclaration {
+        self.rest.as_deref().unwrap_or_else(|| RestOfDeclaration::nothing())
+    }
+
     /// The declaration, as a permission policy sees it.
     pub(crate) fn view(&self) -> SubAgentView<'_> {
         SubAgentView {

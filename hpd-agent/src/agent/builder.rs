@@ -305,7 +305,7 @@ fn compile(
             let mut tools: Vec<(Arc<Tool>, &Place)> = Vec::new();
             let mut names = Vec::with_capacity(harnesses.len());
             for harness in harnesses.iter().filter_map(|index| freezer.harnesses.get(*index)) {
-                names.push(Arc::clone(&harness.name));
+                names.push(Arc::from(harness.harness.name()));
                 tools.extend(harness.tools.iter().map(|(tool, at)| (Arc::clone(tool), at)));
             }
             check_tool_names(&agent_id, &tools, &mut freezer.problems);

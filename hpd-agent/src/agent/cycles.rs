@@ -51,7 +51,7 @@ fn hops<'a>(harness: &'a FrozenHarness, definitions: &'a [Definition]) -> Vec<Ho
     let mut hops = Vec::new();
     for (tool, at) in &harness.tools {
         let (ToolKind::SubAgent(tool), Place::Method(by, method)) = (&tool.kind, at) else { continue };
-        if tool.rest.recursion.is_unbounded(tool.availability)
+        if tool.rest().recursion.is_unbounded(tool.availability)
             && let Some(child) = definitions.get(tool.child)
         {
             hops.extend(child.harnesses.iter().map(|to| Hop { to: *to, by, method: *method, at }));

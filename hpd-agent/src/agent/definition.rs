@@ -126,11 +126,11 @@ impl ToolDefinition {
                 context_policy: tool.context,
                 invocation_mode: tool.mode,
                 availability: tool.availability,
-                recursion: tool.rest.recursion,
-                lifecycle: tool.rest.lifecycle,
-                fork_compaction: tool.rest.fork_compaction.clone(),
-                background_notification: tool.rest.background_notification.clone(),
-                run_config: tool.rest.run_config.clone(),
+                recursion: tool.rest().recursion,
+                lifecycle: tool.rest().lifecycle,
+                fork_compaction: tool.rest().fork_compaction.clone(),
+                background_notification: tool.rest().background_notification.clone(),
+                run_config: tool.rest().run_config.clone(),
                 metadata: (*tool.identity.metadata).clone(),
             })),
         };
@@ -219,5 +219,19 @@ fn write_sorted(value: &Value, out: &mut String) {
             out.push('}');
         }
         plain => out.push_str(&plain.to_string()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn members_are_sorted_at_every_level_and_texts_are_escaped() {
+        let value: Value = serde_json::from_str(r#"{"b":[{"d":1,"c":null}],"a\"":"x\n","":true}"#).unwrap();
+        let mut text = String::new();
+        write_sorted(&value, &mut text);
+        assert_eq!(text, r#"{"":true,"a\"":"x\n","b":[{"c":null,"d":1}]}"#);
+        assert_eq!(Members::default().with("b", &1).with("a", &"x").close(), r#"{"a":"x","b":1}"#);
     }
 }

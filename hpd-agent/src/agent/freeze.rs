@@ -18,16 +18,16 @@ use crate::{
     chat::{Schema, ToolSpec},
     compaction::ForkCompaction,
     declare::{
-        AgentConfig, AgentInvocationModePolicy, CapabilityInfo, CapabilityKind, CarriedHarness, ErasedHarness,
-        FunctionInfo, HarnessContext, HarnessKey, HarnessRef, Metadata, SubAgent, SubAgentContextPolicy, SubAgentInfo,
-        SubAgentLifecycle, SubAgentRunConfig, SubAgentSource, exclusive,
+        AgentConfig, AgentInvocationModePolicy, CapabilityInfo, CapabilityKind, CarriedHarness, DynamicHarness,
+        ErasedHarness, FunctionInfo, HarnessContext, HarnessKey, HarnessRef, Metadata, SubAgent, SubAgentContextPolicy,
+        SubAgentInfo, SubAgentLifecycle, SubAgentRunConfig, SubAgentSource, exclusive,
     },
     error::IdError,
     event::RESERVED_METADATA,
     id::{AgentId, ToolName},
     subagent::ChildIdentity,
     tool::{
-        DynamicRegistry, Found,
+        DynamicRegistry, Found, check_name,
         schema::{function_schema, subagent_schema},
     },
 };
@@ -46,9 +46,9 @@ pub(crate) struct Definition {
 }
 
 /// A harness whose declarations are evaluated.
-#[derive(Debug)]
 pub(crate) struct FrozenHarness {
-    pub(crate) name: Arc<str>,
+    /// Kept while others are frozen, so that nothing else gets its key.
+    pub(crate) harness: Arc<dyn ErasedHarness>,
     pub(crate) tools: Vec<(Arc<Tool>, Place)>,
 }
 
@@ -123,7 +123,7 @@ impl Freezer {
             return *known;
         }
         self.by_key.insert(harness.key(), index);
-        self.harnesses.push(FrozenHarness { name: harness.name().into(), tools: Vec::new() });
+        self.harnesses.push(FrozenHarness { harness: Arc::clone(&harness), tools: Vec::new() });
         self.waiting.push((index, harness));
         index
     }
@@ -151,6 +151,17 @@ impl Freezer {
             Err(reason) => {
                 let (at, name, reason) = (at.to_string(), name.to_owned(), reason.to_string());
                 self.problems.push(BuildProblem::UnknownHarness { at, name, reason });
+                None
+            }
+        }
+    }
+
+    /// The place of a harness that was made at run time and that nobody looks up.
+    fn carried(&mut self, harness: Arc<DynamicHarness>) -> Option<usize> {
+        match check_name(&harness) {
+            Ok(()) => Some(self.add(harness)),
+            Err(source) => {
+                self.problems.push(BuildProblem::HarnessName { source });
                 None
             }
         }
@@ -283,7 +294,7 @@ impl Freezer {
             let place = match wanted {
                 CarriedHarness::Type(harness) => self.harness(&harness, at),
                 CarriedHarness::Named(name) => self.harness_named(&name, at),
-                CarriedHarness::Dynamic(harness) => Some(self.add(harness)),
+                CarriedHarness::Dynamic(harness) => self.carried(harness),
             };
             harnesses.extend(place.filter(|index| !harnesses.contains(index)));
         }
@@ -294,20 +305,15 @@ impl Freezer {
         }
         let child = self.definitions.len();
         self.definitions.push(Definition { agent_id: agent_id.clone(), config, harnesses, at: at.clone() });
-        let kind = ToolKind::SubAgent(SubAgentTool {
-            identity: ChildIdentity::new(tool_name.clone(), agent_id, source_kind, metadata),
-            context,
-            mode,
-            availability,
-            child,
-            rest: Box::new(RestOfDeclaration {
-                recursion,
-                lifecycle,
-                fork_compaction: compaction.unwrap_or_default(),
-                background_notification: notification.unwrap_or_default(),
-                run_config: run_config.map(|run_config| *run_config).unwrap_or_default(),
-            }),
-        });
+        let identity = ChildIdentity::new(tool_name.clone(), agent_id, source_kind, metadata);
+        let rest = RestOfDeclaration {
+            recursion,
+            lifecycle,
+            fork_compaction: compaction.unwrap_or_default(),
+            background_notification: notification.unwrap_or_default(),
+            run_config: run_config.map(|run_config| *run_config).unwrap_or_default(),
+        };
+        let kind = ToolKind::SubAgent(SubAgentTool::new(identity, (context, mode, availability), child, rest));
         Some(Tool { spec: ToolSpec::new(tool_name, description?, shared_schema(mode, context)), kind })
     }
 

@@ -88,7 +88,9 @@ impl Schema {
 
     /// These arguments without the members that are `null` where this schema has none: those count as omitted. A
     /// provider that wants to be given every property makes the optional ones nullable.
-    pub(crate) fn without_nulls<'a>(&self, arguments: &'a str) -> Cow<'a, str> {
+    #[doc(hidden)]
+    #[must_use]
+    pub fn without_nulls<'a>(&self, arguments: &'a str) -> Cow<'a, str> {
         if arguments.contains("null") { profile::without_nulls(self.value(), arguments) } else { arguments.into() }
     }
 }

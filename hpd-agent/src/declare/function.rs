@@ -6,7 +6,7 @@ use schemars::{JsonSchema, SchemaGenerator};
 use serde::{Serialize, de::DeserializeOwned};
 use serde_json::{Map, Value, value::RawValue};
 
-use super::{Cancellation, FunctionContext, RawSchema};
+use super::{Cancellation, FunctionContext, Params};
 use crate::{error::BoxError, message::ToolOutput};
 
 /// An error that the model is shown word for word.
@@ -68,109 +68,6 @@ impl std::error::Error for ToolError {}
 impl From<ToolError> for ToolOutput {
     fn from(error: ToolError) -> Self {
         ToolOutput::error(error.text)
-    }
-}
-
-/// One parameter of a function, as its descriptor has it.
-#[doc(hidden)]
-#[derive(Debug, Clone, Copy)]
-pub struct ParamInfo<'a> {
-    pub name: &'a str,
-    pub doc: Option<&'a str>,
-    /// Whether the model gives it.
-    pub in_schema: bool,
-    pub schema: fn(&mut SchemaGenerator) -> schemars::Schema,
-    /// Whether the model may leave it out.
-    pub optional: fn() -> bool,
-    /// What it is then, if the declaration says so.
-    pub default: Option<fn() -> Value>,
-}
-
-impl<'a> ParamInfo<'a> {
-    /// The descriptor of a parameter of type `T`.
-    #[must_use]
-    pub const fn of<T: ToolParam<'static>>(name: &'a str, doc: Option<&'a str>) -> Self {
-        Self { name, doc, in_schema: T::IN_SCHEMA, schema: T::schema, optional: T::optional, default: None }
-    }
-
-    /// The same with a default.
-    #[must_use]
-    pub const fn with_default(mut self, default: fn() -> Value) -> Self {
-        self.default = Some(default);
-        self
-    }
-}
-
-/// The parameters of a function, in the order of the declaration.
-#[doc(hidden)]
-#[derive(Debug)]
-pub enum Params {
-    /// Those of a method.
-    Static(&'static [ParamInfo<'static>]),
-    /// Those of a function that was declared at run time.
-    Owned(Vec<OwnedParam>),
-    /// None by themselves: a schema describes all arguments together.
-    Schema(RawSchema),
-}
-
-/// A parameter whose texts were not there when the program was compiled.
-#[doc(hidden)]
-#[derive(Debug)]
-pub struct OwnedParam {
-    name: Box<str>,
-    doc: Option<Box<str>>,
-    /// All but the texts.
-    rest: ParamInfo<'static>,
-    /// Whether the argument of this name fits the type.
-    check: fn(&Arguments<'_>, &str) -> Result<(), ToolError>,
-}
-
-impl OwnedParam {
-    /// A parameter of type `T`.
-    #[must_use]
-    pub fn of<T: DeserializeOwned + JsonSchema>(name: &str, doc: Option<&str>) -> Self {
-        let check = |arguments: &Arguments<'_>, name: &str| arguments.take::<T>(name).map(drop);
-        Self { name: name.into(), doc: doc.map(Into::into), rest: ParamInfo::of::<T>("", None), check }
-    }
-
-    fn info(&self) -> ParamInfo<'_> {
-        ParamInfo { name: &self.name, doc: self.doc.as_deref(), ..self.rest }
-    }
-}
-
-impl Params {
-    /// All of them, those that come from the runtime too.
-    pub fn iter(&self) -> impl Iterator<Item = ParamInfo<'_>> {
-        let (fixed, owned) = match self {
-            Self::Static(params) => (*params, [].as_slice()),
-            Self::Owned(params) => ([].as_slice(), params.as_slice()),
-            Self::Schema(_) => ([].as_slice(), [].as_slice()),
-        };
-        fixed.iter().copied().chain(owned.iter().map(OwnedParam::info))
-    }
-
-    /// Refuses arguments of which one does not fit. A method takes its arguments itself.
-    pub(crate) fn check(&self, arguments: &Arguments<'_>) -> Result<(), ToolError> {
-        match self {
-            Self::Owned(params) => params.iter().try_for_each(|param| (param.check)(arguments, &param.name)),
-            Self::Static(_) | Self::Schema(_) => Ok(()),
-        }
-    }
-
-    /// What is wrong with a declaration that no compiler has seen.
-    pub(crate) fn problem(&self) -> Option<String> {
-        match self {
-            Self::Static(_) => None,
-            Self::Schema(schema) => schema.problem(),
-            Self::Owned(params) => params.iter().enumerate().find_map(|(at, param)| {
-                let name = &param.name;
-                if name.trim().is_empty() {
-                    return Some("a parameter has a blank name".to_owned());
-                }
-                let same = params.iter().take(at).any(|other| other.name == *name);
-                same.then(|| format!("two parameters are named `{name}`"))
-            }),
-        }
     }
 }
 
@@ -304,7 +201,8 @@ impl<'a> Arguments<'a> {
     }
 
     /// The text of a member; `None` if it is absent or null. Of members with one name the last one counts.
-    pub(crate) fn get(&self, name: &str) -> Option<&'a str> {
+    #[must_use]
+    pub fn get(&self, name: &str) -> Option<&'a str> {
         let (_, value) = self.members.iter().rev().find(|(member, _)| member == name)?;
         Some(value.get()).filter(|text| *text != "null")
     }
@@ -318,10 +216,12 @@ impl<'a> Arguments<'a> {
     }
 
     /// All members that are not null.
-    pub(crate) fn to_object(&self) -> Map<String, Value> {
+    pub(crate) fn to_object(&self) -> Result<Map<String, Value>, ToolError> {
         let given = self.members.iter().filter(|(_, value)| value.get() != "null");
-        let parsed =
-            given.map(|(name, value)| (name.to_string(), serde_json::from_str(value.get()).unwrap_or_default()));
+        let parsed = given.map(|(name, value)| match serde_json::from_str(value.get()) {
+            Ok(parsed) => Ok((name.to_string(), parsed)),
+            Err(error) => Err(wrong_argument(name, &error)),
+        });
         parsed.collect()
     }
 }

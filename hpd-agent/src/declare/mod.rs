@@ -6,6 +6,7 @@ mod delegation;
 mod dynamic;
 mod function;
 mod harness;
+mod param;
 mod policy;
 mod run_config;
 mod sub_agent;
@@ -40,10 +41,11 @@ pub use self::{
         Way,
     },
     dynamic::RawSchema,
-    function::{ArgumentDefault, Arguments, IntoToolError, Output, OwnedParam, ParamInfo, Params, PlainOutput},
+    function::{ArgumentDefault, Arguments, IntoToolError, Output, PlainOutput},
     harness::{
         Action, CapabilityInfo, CapabilityKind, Entry, ErasedHarness, FunctionAction, FunctionInfo, HarnessKey,
         HarnessParam, Origin, RegisteredHarness, SubAgentAction, SubAgentInfo,
     },
+    param::{OwnedParam, ParamDefault, ParamInfo, Params},
     sub_agent::MetadataValue,
 };

@@ -129,7 +129,8 @@ pub(crate) enum Found {
     Dynamic(Arc<DynamicHarness>),
 }
 
-fn check_name(harness: &DynamicHarness) -> Result<(), RegistryError> {
+/// Whether a harness can have its name, whoever else has it here.
+pub(crate) fn check_name(harness: &DynamicHarness) -> Result<(), RegistryError> {
     let name = harness.name();
     if let Err(rule) = rules::agent_id(name) {
         return Err(RegistryError::IllegalName { name: name.to_owned(), at: harness.origin().to_string(), rule });

@@ -4,10 +4,8 @@
 mod dynamic;
 pub mod registry;
 pub mod schema;
-#[cfg(test)]
-mod schema_tests;
 
-pub(crate) use self::dynamic::Found;
+pub(crate) use self::dynamic::{Found, check_name};
 pub use self::{
     dynamic::DynamicRegistry,
     registry::{Registration, RegistryError},

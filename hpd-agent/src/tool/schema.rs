@@ -5,7 +5,7 @@ use serde_json::Value;
 
 use crate::{
     chat::Schema,
-    declare::{AgentInvocationModePolicy, ParamInfo, Params, SubAgentContextPolicy},
+    declare::{AgentInvocationModePolicy, ParamDefault, ParamInfo, Params, SubAgentContextPolicy},
 };
 
 macro_rules! subagent_text {
@@ -78,7 +78,7 @@ fn schema_of<'a>(params: impl IntoIterator<Item = ParamInfo<'a>>) -> Schema {
     let mut properties = Members::default();
     let mut required = Vec::new();
     for param in params.into_iter().filter(|param| param.in_schema) {
-        let default = param.default.map(|default| default());
+        let default = param.default.map(ParamDefault::value);
         let is_required = default.is_none() && !(param.optional)();
         let schema = described((param.schema)(&mut generator).to_value(), param.doc, default);
         properties.push(param.name, &schema);

@@ -196,7 +196,7 @@ async fn every_mistake_is_reported_with_the_line_at_which_it_was_made() {
         "there is no tool harness `plugin.notes`",
         "did you mean `plugins.notes`?",
         "two parameters are named `a`",
-        "a parameter has a blank name",
+        "the parameter name \" \" is not legal: expected 1 to 64",
         "\"type\": \"object\"",
     ] {
         assert!(text.contains(part), "{part:?} is missing in:\n{text}");
@@ -246,4 +246,38 @@ async fn the_root_finds_a_harness_made_at_run_time_by_its_name() {
     let root = &agent.definitions()[0];
     assert_eq!(root.tool_harnesses.iter().map(|name| &**name).collect::<Vec<_>>(), ["plugins.notes", "Specialists"]);
     assert_eq!(root.tools.len(), 5);
+}
+
+#[tokio::test]
+async fn harnesses_that_are_made_for_one_child_are_not_taken_for_each_other() {
+    // The one without tools is done with before the last one is made: nothing may take it for that.
+    let nested = |_| async {
+        let inner = DynamicHarness::new("plugins.inner").with_sub_agent_fn("inner", |_| async {
+            SubAgent::from_config("plugins.inner", AgentConfig::new("Inner"))
+                .with_description("Has notes.")
+                .with_dynamic_harness(notes())
+        });
+        researcher().with_dynamic_harness(inner).with_dynamic_harness(DynamicHarness::new("plugins.empty"))
+    };
+    let client = ScriptedChatClient::texts(["x"]);
+    for _ in 0..20 {
+        let outer = DynamicHarness::new("plugins.outer").with_sub_agent_fn("researcher", nested);
+        let agent = builder(&client).with_dynamic_harness(outer).build().await.unwrap();
+        let names: Vec<Vec<String>> = agent
+            .definitions()
+            .iter()
+            .map(|agent| agent.tool_harnesses.iter().map(|name| name.to_string()).collect())
+            .collect();
+        assert_eq!(names, [vec!["plugins.outer"], vec!["plugins.inner", "plugins.empty"], vec!["plugins.notes"]]);
+    }
+}
+
+#[tokio::test]
+async fn a_harness_that_a_child_carries_has_a_legal_name() {
+    let client = ScriptedChatClient::texts(["x"]);
+    let child = researcher().with_dynamic_harness(DynamicHarness::new("has space"));
+    let outer = DynamicHarness::new("plugins.outer").with_sub_agent("researcher", child);
+    let error = builder(&client).with_dynamic_harness(outer).build().await.unwrap_err();
+    assert_eq!(codes(&error), ["illegal_harness_name"]);
+    assert!(error.to_string().contains("dynamic.rs:"), "{error}");
 }

@@ -11,6 +11,8 @@
 mod build;
 mod cancellation;
 mod cycles;
+#[cfg(feature = "definition-files")]
+mod definitions;
 mod delegation;
 mod dynamic;
 mod events;

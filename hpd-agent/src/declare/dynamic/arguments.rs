@@ -28,7 +28,8 @@ impl<'c> DynamicArguments<'c> {
         Self(Source::Schema(members))
     }
 
-    /// The argument `name` as a value of type `T`. One that was left out is `null`: `None` for an `Option`.
+    /// The argument `name` as a value of type `T`. One that was left out is its default, if it has one, or else `null`:
+    /// `None` for an `Option`.
     ///
     /// # Errors
     ///
@@ -37,12 +38,17 @@ impl<'c> DynamicArguments<'c> {
     pub fn get<T: DeserializeOwned>(&self, name: &str) -> Result<T, ToolError> {
         match &self.0 {
             Source::Declared { arguments, params } => {
-                if params.iter().all(|param| param.name != name) {
+                let Some(param) = params.iter().find(|param| param.name == name) else {
                     return Err(ToolError::new(format!(
                         "The function asks for an argument `{name}` that it does not declare: a mistake in the program."
                     )));
+                };
+                match param.default {
+                    Some(default) if arguments.get(name).is_none() => {
+                        T::deserialize(default.value()).map_err(|error| wrong_argument(name, &error))
+                    }
+                    _ => arguments.take(name),
                 }
-                arguments.take(name)
             }
             Source::Schema(members) => match members.get(name) {
                 Some(value) => T::deserialize(value).map_err(|error| wrong_argument(name, &error)),
@@ -51,12 +57,23 @@ impl<'c> DynamicArguments<'c> {
         }
     }
 
-    /// All arguments as one JSON object; those that were left out, or given as `null`, are not in it.
-    #[must_use]
-    pub fn into_value(self) -> Value {
+    /// All arguments as one JSON object. Those that were left out, or given as `null`, are in it only if they have a
+    /// default.
+    ///
+    /// # Errors
+    ///
+    /// [`ToolError`], in words for the model, if one of them is nested too deep to be a value.
+    pub fn into_value(self) -> Result<Value, ToolError> {
         match self.0 {
-            Source::Declared { arguments, .. } => Value::Object(arguments.to_object()),
-            Source::Schema(members) => Value::Object(members),
+            Source::Declared { arguments, params } => {
+                let mut members = arguments.to_object()?;
+                let defaults = params.iter().filter_map(|param| Some((param.name, param.default?.value())));
+                for (name, default) in defaults.filter(|(_, default)| !default.is_null()) {
+                    members.entry(name).or_insert(default);
+                }
+                Ok(Value::Object(members))
+            }
+            Source::Schema(members) => Ok(Value::Object(members)),
         }
     }
 }

@@ -1,10 +1,10 @@
 use schemars::JsonSchema;
-use serde::de::DeserializeOwned;
+use serde::{Serialize, de::DeserializeOwned};
 
 use super::RawSchema;
 use crate::{
     chat::Schema,
-    declare::{FunctionInfo, OwnedParam, Params},
+    declare::{ArgumentDefault as _, FunctionInfo, OwnedParam, Params},
 };
 
 /// The declaration of a function at run time: what `#[ai_function]` and a method's signature say.
@@ -72,8 +72,21 @@ impl DynamicFunction {
     /// accepts `null`, as `Option` does.
     ///
     /// A function with a schema of its own has no further parameters: `build()` refuses them.
-    pub fn with_param<T: DeserializeOwned + JsonSchema>(mut self, name: &str, description: &str) -> Self {
+    pub fn with_param<T: DeserializeOwned + JsonSchema>(self, name: &str, description: &str) -> Self {
+        self.with(name, OwnedParam::of::<T>(name, Some(description).filter(|text| !text.is_empty())))
+    }
+
+    /// One more parameter with a default, which the model is told, and which the function is given where the model leaves
+    /// it out.
+    pub fn with_param_or<T>(self, name: &str, description: &str, default: T) -> Self
+    where
+        T: DeserializeOwned + JsonSchema + Serialize,
+    {
         let param = OwnedParam::of::<T>(name, Some(description).filter(|text| !text.is_empty()));
+        self.with(name, param.with_default(default.into_default()))
+    }
+
+    fn with(mut self, name: &str, param: OwnedParam) -> Self {
         match &mut self.input {
             Input::Params(params) => params.push(param),
             Input::Schema(schema) => schema.refuse(name),

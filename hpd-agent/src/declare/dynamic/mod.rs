@@ -290,11 +290,18 @@ mod tests {
                     "Shows what it is given.",
                     json!({"type": "object", "properties": {"n": {"type": "integer"}}, "required": ["n"]}),
                 ),
-                |arguments, _| Box::pin(async move { Ok(arguments.into_value()) }),
+                |arguments, _| Box::pin(async move { Ok(arguments.into_value()?) }),
             )
             .with_function(DynamicFunction::new("wrong", "Asks for what it does not declare."), |arguments, _| {
                 Box::pin(async move { Ok(arguments.get::<u32>("n")?) })
             })
+            .with_function(
+                DynamicFunction::new("all", "Shows all.")
+                    .with_param_or::<u32>("limit", "", 10)
+                    .with_param_or::<Option<u32>>("near", "", None)
+                    .with_param::<Option<bool>>("aloud", ""),
+                |arguments, _| Box::pin(async move { Ok(arguments.into_value()?) }),
+            )
             .with_sub_agent("child", SubAgent::from_config("test.child", AgentConfig::new("Child")))
             .with_sub_agent_fn("failing", |_| async { Err::<SubAgent, _>("no definition") })
     }
@@ -324,8 +331,14 @@ mod tests {
 
     #[tokio::test]
     async fn a_function_with_a_raw_schema_is_given_the_value() {
-        assert_eq!(call(1, r#"{"more":[true],"n":1}"#).await, Ok(r#"{"more":[true],"n":1}"#.into()));
+        let shown: Value = serde_json::from_str(&call(1, r#"{"n":1,"more":[true]}"#).await.unwrap()).unwrap();
+        assert_eq!(shown, json!({"n": 1, "more": [true]}));
         assert!(call(1, "{}").await.unwrap_err().contains("`n` is missing"));
+        let deep = format!(r#"{{"n":1,"deep":{}{}}}"#, "[".repeat(120), "]".repeat(120));
+        assert!(call(1, &deep).await.is_ok());
+        let too_deep = format!(r#"{{"n":1,"deep":{}{}}}"#, "[".repeat(500), "]".repeat(500));
+        let error = call(1, &too_deep).await.unwrap_err();
+        assert!(error.contains("recursion limit"), "{error}");
     }
 
     #[tokio::test]
@@ -335,13 +348,20 @@ mod tests {
     }
 
     #[tokio::test]
+    async fn a_default_takes_the_place_of_what_is_left_out() {
+        assert_eq!(call(3, r#"{"limit":null}"#).await, Ok(r#"{"limit":10}"#.into()));
+        assert_eq!(call(3, r#"{"limit":1}"#).await, Ok(r#"{"limit":1}"#.into()));
+        assert!(call(3, r#"{"limit":"x"}"#).await.unwrap_err().contains("`limit` is wrong"));
+    }
+
+    #[tokio::test]
     async fn definitions_are_made_when_they_are_asked_for() {
         let (tools, context) = (tools(), testing::harness_context());
-        let child = tools.define(3, &context).unwrap().await.unwrap();
+        let child = tools.define(4, &context).unwrap().await.unwrap();
         assert_eq!(child.agent_id(), "test.child");
-        let error = tools.define(4, &context).unwrap().await.unwrap_err();
+        let error = tools.define(5, &context).unwrap().await.unwrap_err();
         assert_eq!(error.to_string(), "no definition");
-        assert!(tools.define(0, &context).is_none() && tools.call(3, "{}", &testing::function_context()).is_none());
+        assert!(tools.define(0, &context).is_none() && tools.call(4, "{}", &testing::function_context()).is_none());
         assert!(tools.info(9).is_none());
     }
 
@@ -351,7 +371,7 @@ mod tests {
         let lines: Vec<u32> = one.entries.iter().map(|entry| entry.info.origin.line()).collect();
         assert!(lines.windows(2).all(|pair| matches!(pair, [a, b] if a < b)), "{lines:?}");
         assert_ne!(one.key(), other.key());
-        assert_eq!(one.tools().collect::<Vec<_>>(), ["add", "raw", "wrong", "child", "failing"]);
+        assert_eq!(one.tools().collect::<Vec<_>>(), ["add", "raw", "wrong", "all", "child", "failing"]);
         assert!(format!("{one:?}").contains("\"child\""));
     }
 

@@ -67,7 +67,7 @@ impl RawSchema {
         } else {
             Arguments::parse_any(text)?
         };
-        let members = arguments.to_object();
+        let members = arguments.to_object()?;
         let required = schema.get("required").and_then(Value::as_array).into_iter().flatten().filter_map(Value::as_str);
         for name in required.filter(|name| !members.contains_key(*name)) {
             // Whoever requires a null is content with none.

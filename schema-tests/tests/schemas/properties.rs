@@ -15,7 +15,7 @@ use super::{
     samples::{Sample, *},
     schema_of,
 };
-use crate::{
+use hpd_agent::{
     chat::{Schema, SchemaProfile},
     declare::Arguments,
 };

@@ -1,5 +1,8 @@
 //! Real types, their schemas, and the forms of these that providers are sent.
 
+#![expect(clippy::unwrap_used, reason = "helpers of tests")]
+#![allow(clippy::indexing_slicing, reason = "a test may fail loudly")]
+
 mod golden;
 mod properties;
 mod samples;
@@ -8,7 +11,7 @@ use schemars::JsonSchema;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
-use crate::{
+use hpd_agent::{
     chat::Schema,
     declare::{AgentInvocationModePolicy, OwnedParam, ParamInfo, Params, SubAgentContextPolicy},
     tool::schema::{function_schema, subagent_schema},

@@ -5,7 +5,7 @@ use std::{collections::BTreeMap, fs, path::PathBuf};
 use serde_json::{Map, Value, json};
 
 use super::{against_the_meta_schema, samples::*, schema_of, subagents, with_default};
-use crate::chat::{Schema, SchemaProfile};
+use hpd_agent::chat::{Schema, SchemaProfile};
 
 fn all() -> BTreeMap<&'static str, Schema> {
     let mut all = BTreeMap::from(subagents());
@@ -39,7 +39,7 @@ fn sorted(value: &Value) -> Value {
 }
 
 fn compare(name: &str, found: &Value) {
-    let path = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join(format!("src/tool/schema_tests/golden/{name}.json"));
+    let path = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join(format!("tests/schemas/golden/{name}.json"));
     if std::env::var_os("HPD_WRITE_GOLDEN").is_some() {
         fs::write(&path, format!("{found:#}\n")).unwrap();
     }

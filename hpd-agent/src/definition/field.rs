@@ -1,0 +1,360 @@
+//! What the fields of a definition mean.
+
+use std::sync::Arc;
+
+use serde_json::{Map, Value};
+
+use super::{Definition, DefinitionFiles, DefinitionProblem, place, value::Given};
+use crate::{
+    chat::{ChatConfig, ChatOptions},
+    compaction::ForkCompaction,
+    declare::{
+        AgentConfig, AgentInvocationModePolicy, BackgroundNotification, Origin, Recursion, SubAgent,
+        SubAgentAvailability, SubAgentContextPolicy, SubAgentLifecycle,
+    },
+    error::nearest,
+};
+
+/// The fields that Claude Code documents, and that mean the same here.
+const SHARED: &[&str] = &[
+    "name",
+    "description",
+    "prompt",
+    "tools",
+    "disallowedTools",
+    "model",
+    "maxTurns",
+    "background",
+    "effort",
+    "color",
+    "permissionMode",
+];
+
+/// The fields of our own, named like the arguments of `#[subagent]`, in both ways of writing them.
+const OWN: &[(&str, &str)] = &[
+    ("agent_id", "agentId"),
+    ("context", "context"),
+    ("invocation_mode", "invocationMode"),
+    ("availability", "availability"),
+    ("recursion", "recursion"),
+    ("lifecycle", "lifecycle"),
+    ("fork_compaction", "forkCompaction"),
+    ("background_notification", "backgroundNotification"),
+    ("tool_harnesses", "toolHarnesses"),
+    ("metadata", "metadata"),
+];
+
+/// The fields that Claude Code documents and that there is nothing for here, with what to do instead.
+const REFUSED: &[(&str, &str)] = &[
+    ("skills", "there are no skills: write what the agent has to know into its prompt"),
+    ("mcpServers", "there are no MCP servers: give the agent a harness whose functions call the server"),
+    ("hooks", "there are no hooks: decide about calls with a permission policy, and follow them as events"),
+    ("memory", "there is no memory folder: give the agent a harness with functions that keep notes"),
+    ("isolation", "there are no working copies: `context: Isolated` gives the agent a session of its own"),
+    (
+        "initialPrompt",
+        "it is for the agent of a whole session, which a subagent never is: give the text to `Agent::run`",
+    ),
+    ("experimental", "what is in it belongs to another program: remove it"),
+];
+
+const EFFORTS: &[&str] = &["low", "medium", "high", "xhigh", "max"];
+const COLORS: &[&str] = &["red", "blue", "green", "yellow", "purple", "orange", "pink", "cyan"];
+
+/// A definition that is a subagent.
+pub(super) struct Loaded {
+    pub(super) name: String,
+    pub(super) sub_agent: SubAgent,
+    pub(super) origin: Origin,
+}
+
+/// The subagent that a definition describes.
+pub(super) fn sub_agent(
+    files: &DefinitionFiles,
+    definition: Definition,
+    problems: &mut Vec<DefinitionProblem>,
+) -> Option<Loaded> {
+    let before = problems.len();
+    let Definition { path, line, key, fields, body } = definition;
+    let mut draft = Draft { in_markdown: body.is_some(), name: key, prompt: body, ..Draft::default() };
+    let mut seen: Vec<(&'static str, u32)> = Vec::new();
+    for field in fields {
+        let at = place(&path, field.line);
+        let Some(name) = known(&field.name) else {
+            let near = nearest(&field.name, all_names());
+            problems.push(DefinitionProblem::UnknownField { at, field: field.name, near });
+            continue;
+        };
+        if let Some((_, first)) = seen.iter().find(|(other, _)| *other == name) {
+            problems.push(DefinitionProblem::TwiceInOne { at, field: field.name, first: *first });
+            continue;
+        }
+        seen.push((name, field.line));
+        // As in the arguments of a call, null is the same as nothing.
+        if !field.value.is_null()
+            && let Err(problem) = draft.set(name, Given { at, field: field.name, value: field.value })
+        {
+            problems.push(problem);
+        }
+    }
+    let at = place(&path, line);
+    let (name, sub_agent) = draft.finish(files, &at, problems)?;
+    (problems.len() == before).then(|| Loaded { name, sub_agent, origin: Origin::File { path, line } })
+}
+
+/// The one name of a field that may be written in two ways.
+fn known(written: &str) -> Option<&'static str> {
+    let own = OWN.iter().find(|(snake, camel)| written == *snake || written == *camel).map(|(snake, _)| *snake);
+    let shared = || SHARED.iter().copied().find(|name| written == *name);
+    own.or_else(shared).or_else(|| REFUSED.iter().map(|(name, _)| *name).find(|name| written == *name))
+}
+
+/// What to do instead of a field that there is nothing for.
+fn advice(refused: &str) -> &'static str {
+    REFUSED.iter().find(|(name, _)| *name == refused).map_or("remove it", |(_, advice)| advice)
+}
+
+fn all_names() -> impl Iterator<Item = &'static str> {
+    let own = OWN.iter().flat_map(|(snake, camel)| [*snake, *camel]);
+    SHARED.iter().copied().chain(own).chain(REFUSED.iter().map(|(name, _)| *name))
+}
+
+/// What was read of a definition so far.
+#[derive(Default)]
+struct Draft {
+    /// The prompt stands after the fields.
+    in_markdown: bool,
+    name: Option<String>,
+    description: Option<String>,
+    prompt: Option<String>,
+    tools: Option<Vec<String>>,
+    denied: Vec<String>,
+    denied_at: String,
+    model: Option<(String, String)>,
+    effort: Option<String>,
+    max_turns: Option<u32>,
+    background: Option<(String, bool)>,
+    color: Option<(String, String)>,
+    agent_id: Option<String>,
+    context: Option<SubAgentContextPolicy>,
+    invocation_mode: Option<AgentInvocationModePolicy>,
+    availability: Option<SubAgentAvailability>,
+    recursion: Option<Recursion>,
+    lifecycle: Option<SubAgentLifecycle>,
+    fork_compaction: Option<ForkCompaction>,
+    background_notification: Option<BackgroundNotification>,
+    harnesses: Vec<String>,
+    metadata: Map<String, Value>,
+}
+
+impl Draft {
+    fn set(&mut self, name: &'static str, given: Given) -> Result<(), DefinitionProblem> {
+        use AgentInvocationModePolicy as Mode;
+        use SubAgentContextPolicy as Context;
+        use SubAgentLifecycle as Lifecycle;
+        match name {
+            "name" => {
+                let text = given.text()?;
+                match &self.name {
+                    Some(key) if *key != text => {
+                        return Err(given.wrong(format!("`{key}`, the name that it stands under")));
+                    }
+                    _ => self.name = Some(text),
+                }
+            }
+            "description" => self.description = Some(given.text()?),
+            "prompt" if self.in_markdown => {
+                return Err(given.refused("`prompt`", "the text after the front matter is the prompt"));
+            }
+            "prompt" => self.prompt = Some(given.text()?.trim().to_owned()),
+            "tools" => self.tools = Some(given.tools()?),
+            "disallowedTools" => (self.denied, self.denied_at) = (given.denied_tools()?, given.at),
+            "model" => self.model = Some((given.text()?, given.at)),
+            "effort" => self.effort = Some(given.one_of(EFFORTS)?),
+            "maxTurns" => self.max_turns = Some(given.number()?),
+            "background" => self.background = Some((given.at.clone(), given.flag()?)),
+            "color" => self.color = Some((given.at.clone(), given.one_of(COLORS)?)),
+            "permissionMode" => given.permission_mode()?,
+            "agent_id" => self.agent_id = Some(given.text()?),
+            "context" => {
+                self.context = Some(given.choice(&[
+                    ("Fork", Context::Fork),
+                    ("Fresh", Context::Fresh),
+                    ("Isolated", Context::Isolated),
+                    ("ModelChoice", Context::ModelChoice),
+                ])?);
+            }
+            "invocation_mode" => {
+                self.invocation_mode = Some(given.choice(&[
+                    ("SynchronousOnly", Mode::SynchronousOnly),
+                    ("BackgroundOnly", Mode::BackgroundOnly),
+                    ("ModelChoice", Mode::ModelChoice),
+                ])?);
+            }
+            "availability" => self.availability = Some(given.availability()?),
+            "recursion" => {
+                let choices = [("Guarded", Recursion::Guarded), ("Allowed", Recursion::Allowed)];
+                self.recursion = Some(given.choice(&choices)?);
+            }
+            "lifecycle" => {
+                let choices = [("OneShot", Lifecycle::OneShot), ("Continuable", Lifecycle::Continuable)];
+                self.lifecycle = Some(given.choice(&choices)?);
+            }
+            "fork_compaction" => {
+                let choices = [("Inherit", ForkCompaction::Inherit), ("Disable", ForkCompaction::Disable)];
+                self.fork_compaction = Some(given.choice_or_object(&choices)?);
+            }
+            "background_notification" => {
+                self.background_notification = Some(given.choice_or_object(&[("None", BackgroundNotification::None)])?);
+            }
+            "tool_harnesses" => self.harnesses = given.names()?,
+            "metadata" => self.metadata = given.object()?,
+            refused => return given.unless_empty(advice(refused)),
+        }
+        Ok(())
+    }
+
+    /// The subagent, if nothing is missing. `at`: where the definition begins.
+    fn finish(
+        self,
+        files: &DefinitionFiles,
+        at: &str,
+        problems: &mut Vec<DefinitionProblem>,
+    ) -> Option<(String, SubAgent)> {
+        let mut required = |text: &Option<String>, what| {
+            let text = text.as_ref().filter(|text| !text.trim().is_empty()).cloned();
+            if text.is_none() {
+                problems.push(DefinitionProblem::Missing { at: at.to_owned(), what });
+            }
+            text
+        };
+        let name = required(&self.name, "name: write `name: …`, the name of the tool");
+        let description =
+            required(&self.description, "description: write `description: …`, when the agent is to be used");
+        let prompt = match self.in_markdown {
+            true => required(&self.prompt, "prompt: write it after the front matter"),
+            false => required(&self.prompt, "prompt: write it as `\"prompt\": \"…\"`"),
+        };
+        let harnesses = self.carried(files, problems);
+        let chat = self.chat(files).map_err(|problem| problems.push(problem)).ok()?;
+        let mode = self.mode().map_err(|problem| problems.push(problem)).ok()?;
+        let metadata = self.labels().map_err(|problem| problems.push(problem)).ok()?;
+
+        let (name, description, prompt) = (name?, description?, prompt?);
+        let mut config = AgentConfig::new(name.as_str()).with_system_instructions(prompt);
+        if let Some(chat) = chat {
+            config = config.with_chat(chat);
+        }
+        if let Some(turns) = self.max_turns {
+            config = config.with_max_iterations(turns);
+        }
+        // As in the programs that these files come from: such an agent knows what it is told, and nothing else.
+        let context = self.context.unwrap_or(SubAgentContextPolicy::Fresh);
+        let agent_id = self.agent_id.as_deref().unwrap_or(&name);
+        let mut sub_agent =
+            SubAgent::from_config(agent_id, config).with_description(description).with_context_policy(context);
+        if let Some(mode) = mode {
+            sub_agent = sub_agent.with_invocation_mode(mode);
+        }
+        if let Some(availability) = self.availability {
+            sub_agent = sub_agent.with_availability(availability);
+        }
+        if let Some(recursion) = self.recursion {
+            sub_agent = sub_agent.with_recursion(recursion);
+        }
+        if let Some(lifecycle) = self.lifecycle {
+            sub_agent = sub_agent.with_lifecycle(lifecycle);
+        }
+        if let Some(compaction) = self.fork_compaction {
+            sub_agent = sub_agent.with_fork_compaction(compaction);
+        }
+        if let Some(notification) = self.background_notification {
+            sub_agent = sub_agent.with_background_notification(notification);
+        }
+        sub_agent = metadata.into_iter().fold(sub_agent, |child, (key, value)| child.with_metadata(key, value));
+        sub_agent = harnesses.into_iter().fold(sub_agent, SubAgent::with_tool_harness_named);
+        Some((name, sub_agent))
+    }
+
+    /// The names of the agent's harnesses.
+    fn carried(&self, files: &DefinitionFiles, problems: &mut Vec<DefinitionProblem>) -> Vec<Arc<str>> {
+        let meant = |name: &str| files.tools.get(name).cloned().unwrap_or_else(|| name.into());
+        let itself = |name: &Arc<str>| (name.to_string(), Arc::clone(name));
+        let mut given: Vec<(String, Arc<str>)> = match &self.tools {
+            Some(tools) => tools.iter().map(|tool| (tool.clone(), meant(tool))).collect(),
+            None => files.default_harnesses.iter().map(itself).collect(),
+        };
+        given.extend(self.harnesses.iter().map(|name| (name.clone(), Arc::from(name.as_str()))));
+        given.retain(|(name, _)| !self.denied.contains(name));
+        for tool in &self.denied {
+            let harness = meant(tool);
+            if let Some((other, _)) = given.iter().find(|(_, given)| *given == harness) {
+                problems.push(DefinitionProblem::DeniedAndGiven {
+                    at: self.denied_at.clone(),
+                    tool: tool.clone(),
+                    harness: harness.to_string(),
+                    other: other.clone(),
+                });
+            }
+        }
+        given.into_iter().map(|(_, harness)| harness).collect()
+    }
+
+    fn chat(&self, files: &DefinitionFiles) -> Result<Option<ChatConfig>, DefinitionProblem> {
+        let chat = match &self.model {
+            Some((model, at)) if model != "inherit" => {
+                Some(files.models.get(model.as_str()).cloned().ok_or_else(|| {
+                    let known = files.models.keys().map(|name| name.to_string()).collect();
+                    DefinitionProblem::UnknownModel { at: at.clone(), model: model.clone(), known }
+                })?)
+            }
+            _ => None,
+        };
+        let Some(effort) = &self.effort else { return Ok(chat) };
+        let mut chat = chat.unwrap_or_else(|| ChatConfig::inherited(ChatOptions::default()));
+        chat.options.effort = Some(effort.as_str().into());
+        Ok(Some(chat))
+    }
+
+    fn mode(&self) -> Result<Option<AgentInvocationModePolicy>, DefinitionProblem> {
+        let only = AgentInvocationModePolicy::BackgroundOnly;
+        match (&self.background, self.invocation_mode) {
+            (Some((_, true)), None) => Ok(Some(only)),
+            (Some((at, background)), Some(mode)) if *background != (mode == only) => {
+                let (field, other) = ("background", "invocation_mode");
+                Err(DefinitionProblem::Contradiction { at: at.clone(), field, other })
+            }
+            (_, mode) => Ok(mode),
+        }
+    }
+
+    /// The metadata, with the color by which people tell agents apart.
+    fn labels(&self) -> Result<Map<String, Value>, DefinitionProblem> {
+        let mut metadata = self.metadata.clone();
+        if let Some((at, color)) = &self.color {
+            let color = Value::from(color.as_str());
+            if metadata.insert("color".to_owned(), color.clone()).is_some_and(|other| other != color) {
+                let (field, other) = ("color", "metadata");
+                return Err(DefinitionProblem::Contradiction { at: at.clone(), field, other });
+            }
+        }
+        Ok(metadata)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_field_is_known_by_its_names_only() {
+        let mut names: Vec<_> = all_names().collect();
+        assert!(names.iter().all(|name| known(name).is_some()));
+        names.sort_unstable();
+        names.dedup();
+        // `context`, `availability`, `recursion`, `lifecycle` and `metadata` are written in one way.
+        assert_eq!(names.len(), SHARED.len() + 2 * OWN.len() + REFUSED.len() - 5);
+        assert_eq!(known("agentId"), Some("agent_id"));
+        assert_eq!(known("Name"), None);
+    }
+}

@@ -1,0 +1,411 @@
+//! Agents from definition files.
+
+use std::{fs, path::PathBuf};
+
+use hpd_agent::{
+    chat::{ChatConfig, ChatOptions},
+    compaction::ForkCompaction,
+    definition::{DefinitionError, DefinitionFiles, DefinitionProblem},
+    prelude::*,
+    testing::{Reply, ScriptedChatClient},
+    tool::DynamicRegistry,
+};
+use proptest::prelude::{prop, proptest};
+use serde_json::json;
+
+use crate::support::{builder, results};
+
+fn codes(error: &DefinitionError) -> Vec<&'static str> {
+    error.problems().iter().map(DefinitionProblem::code).collect()
+}
+
+fn harness(name: &str, tool: &str) -> DynamicHarness {
+    let function = DynamicFunction::new(tool, "Does something.");
+    DynamicHarness::new(name).with_function(function, |_, _| Box::pin(async { Ok("done") }))
+}
+
+fn registry() -> DynamicRegistry {
+    let registry = DynamicRegistry::new();
+    for (name, tool) in [("files.read", "read"), ("files.write", "write"), ("notes", "notes")] {
+        registry.add(harness(name, tool)).unwrap();
+    }
+    registry
+}
+
+/// Files that know some models and tools.
+fn files() -> DefinitionFiles {
+    DefinitionFiles::new()
+        .with_model("sonnet", ChatConfig::inherited(options("big-model")))
+        .with_tool("Read", "files.read")
+        .with_tool("Grep", "files.read")
+        .with_tool("Write", "files.write")
+}
+
+fn options(model: &str) -> ChatOptions {
+    let mut options = ChatOptions::default();
+    options.model = Some(model.into());
+    options
+}
+
+/// The definitions of an agent with this harness.
+async fn definitions(harness: DynamicHarness) -> Vec<String> {
+    let client = ScriptedChatClient::texts(["x"]);
+    let builder = builder(&client).with_dynamic_registry(registry()).with_dynamic_harness(harness);
+    let agent = builder.build().await.unwrap_or_else(|error| panic!("{error}"));
+    agent.definitions().iter().map(hpd_agent::agent::AgentDefinition::to_json).collect()
+}
+
+/// An empty folder of its own.
+fn folder(name: &str) -> PathBuf {
+    let path = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join(format!("definitions-{name}-{}", std::process::id()));
+    let _ = fs::remove_dir_all(&path);
+    fs::create_dir_all(&path).unwrap();
+    path
+}
+
+const REVIEWER: &str = "---
+# What the parent is told.
+name: code-reviewer
+description: >-
+  Reviews code for quality.
+  Use it after every change.
+tools: Read, Grep
+---
+
+You are a code reviewer.
+
+Report what should be changed, and why.
+";
+
+fn reviewer() -> SubAgent {
+    let config = AgentConfig::new("code-reviewer")
+        .with_system_instructions("You are a code reviewer.\n\nReport what should be changed, and why.");
+    SubAgent::from_config("code-reviewer", config)
+        .with_description("Reviews code for quality. Use it after every change.")
+        .with_context_policy(SubAgentContextPolicy::Fresh)
+        .with_tool_harness_named("files.read")
+}
+
+#[tokio::test]
+async fn a_file_is_the_declaration_that_it_describes() {
+    let expected = definitions(DynamicHarness::new("team").with_sub_agent("code-reviewer", reviewer())).await;
+    let crlf = REVIEWER.replace('\n', "\r\n");
+    for text in [REVIEWER, &format!("\u{feff}{REVIEWER}"), &crlf, &format!("\u{feff}{crlf}")] {
+        let team = files().with_markdown("reviewer.md", text).load("team").unwrap();
+        assert_eq!(definitions(team).await, expected, "{text:?}");
+    }
+    let prompt = "You are a code reviewer.\n\nReport what should be changed, and why.\n";
+    let fields = json!({
+        "description": "Reviews code for quality. Use it after every change.",
+        "prompt": prompt,
+        "tools": ["Read", "Grep"],
+    });
+    let mut named = fields.clone();
+    named["name"] = json!("code-reviewer");
+    for json in [json!({"code-reviewer": fields}), json!({"code-reviewer": named}), json!([named]), named] {
+        let team = files().with_json("agents.json", json.to_string()).load("team").unwrap();
+        assert_eq!(definitions(team).await, expected, "{json}");
+    }
+}
+
+#[tokio::test]
+async fn every_field_is_mapped() {
+    let text = "---
+name: worker
+description: \"Works: on everything\"
+model: sonnet
+effort: high
+maxTurns: 7
+color: Blue
+permissionMode: default
+background: false
+skills: []
+hooks: {}
+mcpServers:
+tools: [Read, \"Write\"]
+disallowedTools: Write, mcp__github
+agent_id: team.worker
+context: model-choice
+invocation_mode: SynchronousOnly
+availability: 2
+lifecycle: one_shot
+forkCompaction: Disable
+toolHarnesses: notes
+metadata:
+  team: writing
+  rounds: 3
+---
+Work.
+";
+    let mut chat = ChatConfig::inherited(options("big-model"));
+    chat.options.effort = Some("high".into());
+    let config = AgentConfig::new("worker").with_system_instructions("Work.").with_chat(chat).with_max_iterations(7);
+    let expected = SubAgent::from_config("team.worker", config)
+        .with_description("Works: on everything")
+        .with_context_policy(SubAgentContextPolicy::ModelChoice)
+        .with_availability(SubAgentAvailability::through_depth(2))
+        .with_fork_compaction(ForkCompaction::Disable)
+        .with_metadata("color", "blue")
+        .with_metadata("team", "writing")
+        .with_metadata("rounds", 3)
+        .with_tool_harness_named("files.read")
+        .with_tool_harness_named("notes");
+    let team = files().with_markdown("worker.md", text).load("team").unwrap();
+    let expected = definitions(DynamicHarness::new("team").with_sub_agent("worker", expected)).await;
+    assert_eq!(definitions(team).await, expected);
+}
+
+#[tokio::test]
+async fn what_this_version_cannot_do_is_refused_when_the_agent_is_built() {
+    let text = |fields: &str| format!("---\nname: a\ndescription: A.\n{fields}\n---\nDo it.\n");
+    for (fields, argument) in [
+        ("background: true", "`invocation_mode = BackgroundOnly`"),
+        ("background: true\ninvocation_mode: BackgroundOnly", "`invocation_mode = BackgroundOnly`"),
+        ("invocation_mode: ModelChoice", "`invocation_mode = ModelChoice`"),
+        ("lifecycle: Continuable", "`lifecycle = Continuable`"),
+        ("background_notification: none", "`background_notification = Some(None)`"),
+        (
+            "fork_compaction:\n  kind: enabled\n  specification:\n    point: {kind: currentHead}\n    strategy: {kind: removal}",
+            "`fork_compaction = ",
+        ),
+        ("tools: files.reed", "did you mean `files.read`?"),
+        ("agent_id: has space", "`has space` is not a legal agent id"),
+    ] {
+        let team = files().with_markdown("folder/a.md", text(fields)).load("team").unwrap();
+        let client = ScriptedChatClient::texts(["x"]);
+        let builder = builder(&client).with_dynamic_registry(registry()).with_dynamic_harness(team);
+        let error = builder.build().await.unwrap_err().to_string();
+        assert!(error.contains(argument) && error.contains("`team.a` (folder/a.md:1)"), "{fields}: {error}");
+    }
+}
+
+/// What is wrong with a text: the code of the problem, its line, and what its sentence says.
+fn refused(code: &str, line: Option<u32>, text: &str, says: &[&str]) {
+    let error = match files().with_markdown("a.md", text).load("team") {
+        Ok(team) => panic!("{text:?} became {team:?}"),
+        Err(error) => error,
+    };
+    let told = error.to_string();
+    assert_eq!(codes(&error), [code], "{told}");
+    let place = line.map_or("a.md: ".to_owned(), |line| format!("a.md:{line}: "));
+    assert!(told.contains(&place), "{place:?} is missing in: {told}");
+    for part in says {
+        assert!(told.contains(part), "{part:?} is missing in: {told}");
+    }
+}
+
+/// One field, in line 4 of a definition that is legal without it.
+fn refused_field(code: &str, field: &str, says: &[&str]) {
+    refused(code, Some(4), &format!("---\nname: a\ndescription: A.\n{field}\n---\nDo it.\n"), says);
+}
+
+#[test]
+fn fields_that_are_wrong_are_named_with_what_is_right() {
+    refused_field("unknown_field", "tool: Read", &["no field `tool`", "did you mean `tools`?"]);
+    refused_field("unknown_field", "disallowed-tools: Read", &["did you mean `disallowedTools`?"]);
+    refused_field("unknown_field", "zzzzzzzz: 1", &["no field `zzzzzzzz`: remove it"]);
+    refused_field("wrong_value", "maxTurns: many", &["the text `many`", "a whole number from 1"]);
+    refused_field("wrong_value", "maxTurns: 0", &["the number `0`"]);
+    refused_field("wrong_value", "maxTurns: -1", &["the number `-1`"]);
+    refused_field("wrong_value", "background: yes", &["the text `yes`", "`true` or `false`"]);
+    refused_field("wrong_value", "effort: huge", &["`low`, `medium`, `high`, `xhigh`, `max`"]);
+    refused_field("wrong_value", "color: beige", &["`purple`"]);
+    refused_field("wrong_value", "context: Forked", &["`Fork`, `Fresh`, `Isolated`, `ModelChoice`"]);
+    refused_field("wrong_value", "availability: 0", &["a whole number from 1"]);
+    refused_field("wrong_value", "availability: everywhere", &["`any_allowed_depth`"]);
+    refused_field("wrong_value", "tools: {Read: true}", &["an object", "a list of names"]);
+    refused_field("wrong_value", "tools: [1]", &["a list of names"]);
+    refused_field("wrong_value", "metadata: [1]", &["an object of keys and values"]);
+    refused_field("wrong_value", "permissionMode: never", &["`bypassPermissions`"]);
+    refused_field("wrong_value", "fork_compaction: {kind: sometimes}", &["what it is stored as", "sometimes"]);
+    refused_field("wrong_value", "agent_id: 7", &["put it in quotes"]);
+    refused_field("unknown_model", "model: opus", &["`opus`", "known: sonnet", "with_model"]);
+    refused_field("not_supported", "prompt: Do it.", &["after the front matter"]);
+    refused_field("not_supported", "permissionMode: bypassPermissions", &["with_permissions"]);
+    refused_field(
+        "not_supported",
+        "tools: Read, Agent(worker, tester)",
+        &["`Agent(worker, tester)`", "tool_harnesses"],
+    );
+    refused_field("not_supported", "tools: Bash(git diff:*)", &["permission policy"]);
+    refused_field("not_supported", "tools: mcp__github__search", &["MCP"]);
+    refused_field("not_supported", "tools: \"*\"", &["no others"]);
+    refused_field("not_supported", "disallowedTools: Bash(rm:*)", &["permission policy"]);
+    refused_field(
+        "denied_and_given",
+        "disallowedTools: Grep\ntools: Read",
+        &["`Grep` is denied", "`files.read`", "`Read`"],
+    );
+    refused_field("contradiction", "background: true\ninvocation_mode: SynchronousOnly", &["`invocation_mode`"]);
+    refused_field("contradiction", "color: red\nmetadata: {color: blue}", &["`metadata`"]);
+    for field in ["skills", "mcpServers", "hooks", "memory", "isolation", "initialPrompt", "experimental"] {
+        refused_field("not_supported", &format!("{field}: [something]"), &[&format!("`{field}` is not supported: ")]);
+    }
+    let twice = "---\nname: a\ndescription: A.\nagent_id: a\nagentId: b\n---\nDo it.\n";
+    refused("duplicate_field", Some(5), twice, &["`agentId`", "first in line 4"]);
+}
+
+#[test]
+fn texts_that_are_no_definitions_are_refused_in_sentences() {
+    refused("no_front_matter", None, "You are a reviewer.", &["begins with a line `---`"]);
+    refused("no_front_matter", None, "", &[]);
+    refused("unclosed_front_matter", Some(1), "---\nname: a\n", &["no end"]);
+    refused("syntax", Some(3), "---\nname: a\ndescription: Use it: always\n---\nDo it.\n", &["YAML", "needs quotes"]);
+    refused("syntax", Some(2), "---\n- name\n---\nDo it.\n", &["YAML"]);
+    refused("syntax", Some(2), "---\njust text\n---\nDo it.\n", &["YAML"]);
+    refused("syntax", Some(3), "---\nname: a\nname: b\n---\nDo it.\n", &["duplicate"]);
+    refused("syntax", Some(2), "---\nname: *missing\n---\nDo it.\n", &["YAML"]);
+    refused("missing_field", Some(1), "---\nname: a\ndescription: A.\n---\n \n\t\n", &["no prompt"]);
+    refused("missing_field", Some(1), "---\nname: a\ndescription:\n---\nDo it.\n", &["no description"]);
+    refused("missing_field", Some(1), "---\nname: ' '\ndescription: A.\n---\nDo it.\n", &["no name"]);
+    let all = files().with_markdown("a.md", "---\n---\n").load("team").unwrap_err();
+    assert_eq!(codes(&all), ["missing_field"; 3], "{all}");
+}
+
+#[test]
+fn aliases_cannot_make_a_large_thing_of_a_small_file() {
+    let mut text = "---\nname: a\ndescription: A.\nmetadata:\n  l0: &l0 [x, x, x, x, x, x, x, x, x, x]\n".to_owned();
+    for level in 1..12 {
+        let below = format!("*l{}, ", level - 1).repeat(10);
+        text += &format!("  l{level}: &l{level} [{}]\n", below.trim_end_matches(", "));
+    }
+    text += "---\nDo it.\n";
+    let error = files().with_markdown("bomb.md", text).load("team").unwrap_err();
+    assert_eq!(codes(&error), ["syntax"], "{error}");
+    assert!(error.to_string().contains("more than a definition can need"), "{error}");
+
+    let deep = format!("---\nname: a\nmetadata: {}1{}\n---\nDo it.\n", "[".repeat(5000), "]".repeat(5000));
+    assert_eq!(codes(&files().with_markdown("deep.md", deep).load("team").unwrap_err()), ["syntax"]);
+    let deep = format!("[{}1{}]", "[".repeat(5000), "]".repeat(5000));
+    assert_eq!(codes(&files().with_json("deep.json", deep).load("team").unwrap_err()), ["syntax"]);
+}
+
+#[test]
+fn json_is_refused_with_the_line_of_what_is_wrong() {
+    for (text, code, says) in [
+        ("", "syntax", "agents.json:1: holds neither"),
+        ("[]", "syntax", "agents.json:1: holds no definition"),
+        ("{}", "syntax", "agents.json:1: holds no definition"),
+        ("{\n  \"a\": {\n    \"prompt\": \"x\",\n  }\n}", "syntax", "agents.json:4: "),
+        ("{\n  \"a\": [\n  ]\n}", "syntax", "agents.json:2: "),
+        ("[\n  7\n]", "syntax", "agents.json:2: "),
+        ("{\n\"a\": {\"description\": \"A.\",\n\"prompt\": \"x\",\n\"tool\": []}}", "unknown_field", "agents.json:4: "),
+        ("{\"a\": {\"description\": \"A.\"}}", "missing_field", "`\"prompt\": \"…\"`"),
+        ("{\"a\": {\"name\": \"b\", \"description\": \"A.\", \"prompt\": \"x\"}}", "wrong_value", "`a`, the name"),
+        ("{\"a\": {\"description\": \"A.\", \"prompt\": \"x\", \"prompt\": \"y\"}}", "duplicate_field", "`prompt`"),
+    ] {
+        let error = files().with_json("agents.json", text).load("team").unwrap_err();
+        assert_eq!(codes(&error), [code], "{text}: {error}");
+        assert!(error.to_string().contains(says), "{text}: {error}");
+    }
+}
+
+#[test]
+fn names_are_unique_over_all_files_and_all_mistakes_are_told_at_once() {
+    let error = files()
+        .with_markdown("one.md", REVIEWER)
+        .with_markdown("two.md", REVIEWER)
+        .with_json("three.json", r#"[{"name": "x"}, {"name": "y"}]"#)
+        .with_file("four.txt")
+        .with_file("missing.md")
+        .with_directory("missing")
+        .load("team")
+        .unwrap_err();
+    let missing = "missing_field";
+    assert_eq!(
+        codes(&error),
+        [
+            "unknown_format",
+            "unreadable_file",
+            "unreadable_file",
+            "duplicate_definition",
+            missing,
+            missing,
+            missing,
+            missing
+        ],
+        "{error}"
+    );
+    assert!(error.to_string().contains("`code-reviewer`: one.md:1 and two.md:1"), "{error}");
+}
+
+#[tokio::test]
+async fn a_folder_is_read_whatever_is_below_it() {
+    let root = folder("tree");
+    let definition = |name: &str| format!("---\nname: {name}\ndescription: A {name}.\n---\nDo it.\n");
+    fs::create_dir_all(root.join("b/deeper")).unwrap();
+    for (path, name) in [("c.md", "third"), ("b/deeper/x.MD", "second"), ("a.md", "first")] {
+        fs::write(root.join(path), definition(name)).unwrap();
+    }
+    fs::write(root.join("README.md"), "# What these agents are for\n").unwrap();
+    fs::write(root.join("data.json"), "not read").unwrap();
+    let team = files().with_directory(&root).load("team").unwrap();
+    assert_eq!(team.tools().collect::<Vec<_>>(), ["first", "second", "third"]);
+
+    fs::write(root.join("b/broken.md"), b"---\nname: a\ndescription: \xff\n---\n").unwrap();
+    fs::write(root.join("b/huge.md"), "x".repeat(1024 * 1024 + 1)).unwrap();
+    fs::write(root.join("d.md"), definition("first")).unwrap();
+    let error = files().with_directory(&root).load("team").unwrap_err();
+    assert_eq!(codes(&error), ["not_utf8", "file_too_large", "duplicate_definition"], "{error}");
+    assert!(error.to_string().contains("broken.md:3: "), "{error}");
+    assert!(error.to_string().contains("a.md:1 and ") && error.to_string().contains("d.md:1;"), "{error}");
+    fs::remove_dir_all(root).unwrap();
+
+    let empty = folder("empty");
+    assert_eq!(files().with_directory(&empty).load("team").unwrap().tools().count(), 0);
+    fs::remove_dir_all(empty).unwrap();
+}
+
+#[cfg(unix)]
+#[test]
+fn a_folder_that_leads_back_to_itself_is_named() {
+    let root = folder("loop");
+    std::os::unix::fs::symlink(&root, root.join("again")).unwrap();
+    let error = files().with_directory(&root).load("team").unwrap_err();
+    assert_eq!(codes(&error), ["unreadable_file"], "{error}");
+    assert!(error.to_string().contains("leads back"), "{error}");
+    fs::remove_dir_all(root).unwrap();
+}
+
+#[tokio::test]
+async fn tools_come_from_the_definition_or_else_from_the_default() {
+    let with = |fields: &str| format!("---\nname: a\ndescription: A.\n{fields}\n---\nDo it.\n");
+    for (fields, harnesses) in [
+        ("", "[\"notes\"]"),
+        ("tools:", "[\"notes\"]"),
+        ("tools: []", "[]"),
+        ("tools: Write", "[\"files.write\"]"),
+        ("disallowedTools: notes", "[]"),
+        ("tool_harnesses: [files.read]", "[\"notes\",\"files.read\"]"),
+    ] {
+        let files = files().with_default_tool_harness("notes").with_markdown("a.md", with(fields));
+        let child = definitions(files.load("team").unwrap()).await.remove(1);
+        assert!(child.contains(&format!("\"toolHarnesses\":{harnesses}")), "{fields}: {child}");
+    }
+}
+
+#[tokio::test]
+async fn a_loaded_agent_is_delegated_to() {
+    let team = files().with_markdown("reviewer.md", REVIEWER).load("team").unwrap();
+    let script = ScriptedChatClient::route()
+        .when_system_contains("code reviewer", [Reply::tool_call("read", json!({})), Reply::text("It is good.")])
+        .otherwise([Reply::tool_call("code-reviewer", json!({"input": "Review it."})), Reply::text("Done.")]);
+    let agent = builder(&script).with_dynamic_registry(registry()).with_dynamic_harness(team).build().await.unwrap();
+    let result = agent.run("Go.").await.unwrap();
+    assert_eq!(results(&agent, &result).await[0].output.text(), "It is good.");
+    let child = script.requests().into_iter().find(|request| request.system.contains("code reviewer")).unwrap();
+    assert_eq!(child.history.iter().count(), 1, "a loaded agent knows its input only");
+}
+
+proptest! {
+    /// Whatever is in a file, loading it ends, with a harness or with sentences.
+    #[test]
+    fn no_text_makes_it_panic(
+        fields in prop::collection::vec("(name|tools|model|metadata|&a|\\*a|<<)?: ?.{0,12}\n", 0..8),
+        text in "\\PC{0,40}",
+    ) {
+        let _ = files().with_markdown("a.md", format!("---\n{}---\n{text}", fields.concat())).load("team");
+        let _ = files().with_json("a.json", text.clone()).load("team");
+        let _ = files().with_json("a.json", format!("{{\"a\": {text}}}")).load("team");
+    }
+}

@@ -205,7 +205,6 @@ impl Ways {
         }
     }
 
-    /// The cycle that begins with this method, if it is this harness that has to tell of it.
     const fn cycle(&self, harness: &HarnessIdentity, method: &str) -> Option<Way> {
         let mut ways = self.ways.as_slice();
         while let [Some(way), rest @ ..] = ways {
@@ -269,8 +268,8 @@ pub struct Reach {
 }
 
 impl Reach {
-    const NOTHING: Self = Self { from: None, marks: Marks::NONE, ways: None, is_cut: false };
-    const CUT: Self = Self { is_cut: true, ..Self::NOTHING };
+    pub(crate) const NOTHING: Self = Self { from: None, marks: Marks::NONE, ways: None, is_cut: false };
+    pub(crate) const CUT: Self = Self { is_cut: true, ..Self::NOTHING };
 
     /// Nothing yet.
     #[must_use]
@@ -306,24 +305,29 @@ impl Reach {
         }
         self
     }
+
+    /// The cycle that begins with this method, if it is this harness that has to tell of it.
+    pub(crate) const fn cycle(&self, method: &str) -> Option<Way> {
+        match self {
+            Self { from: Some(harness), ways: Some(ways), .. } => ways.cycle(harness, method),
+            _ => None,
+        }
+    }
 }
 
 /// A harness of a child, and what it reaches in turn.
 #[doc(hidden)]
 #[derive(Debug, Clone, Copy)]
 pub struct Child {
-    identity: &'static HarnessIdentity,
-    reach: Reach,
+    pub(crate) identity: &'static HarnessIdentity,
+    pub(crate) reach: Reach,
 }
 
-/// The cycle that begins with this method, if it is this harness that has to tell of it.
+/// The same for a type.
 pub(crate) const fn cycle<H: Delegates<B, Look> + Delegates<B, Trace>, B>(method: &str) -> Option<Way> {
     /// Constants of a function are evaluated when it is called.
     const fn traced<H: Delegates<B, Trace>, B>(method: &str) -> Option<Way> {
-        match &H::REACH {
-            Reach { from: Some(harness), ways: Some(ways), .. } => ways.cycle(harness, method),
-            _ => None,
-        }
+        H::REACH.cycle(method)
     }
     match &<H as Delegates<B, Look>>::REACH {
         Reach { from: Some(harness), marks, .. } if marks.may_hold(harness) => traced::<H, B>(method),
@@ -428,3 +432,72 @@ pub trait NoHarness {
 }
 
 impl<C, F> NoHarness for Beyond<C, F> {}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn identity(name: &'static str, module: &'static str, is_generic: bool) -> HarnessIdentity {
+        HarnessIdentity::new(name, module, "package", Location::caller(), is_generic)
+    }
+
+    #[test]
+    fn one_of_two_harnesses_precedes_and_parameters_come_last() {
+        let sorted = [
+            identity("a", "m", false),
+            identity("a", "n", false),
+            identity("ab", "m", false),
+            identity("b", "m", false),
+            identity("a", "m", true),
+            identity("b", "m", true),
+        ];
+        for (at, one) in sorted.iter().enumerate() {
+            for (other_at, other) in sorted.iter().enumerate() {
+                assert_eq!(one.precedes(other), at < other_at, "{one:?} {other:?}");
+                assert_eq!(one.is_namesake(other), one.name == other.name && one.module != other.module);
+            }
+        }
+    }
+
+    #[test]
+    fn harnesses_with_one_hash_are_told_apart() {
+        let same_place = || {
+            let location = Location::caller();
+            move |name| HarnessIdentity::new(name, "module", "package", location, false)
+        };
+        let make = same_place();
+        let (one, other) = (make("one"), make("two"));
+        assert_eq!(one.hash, other.hash);
+        assert!(one.is(&make("one")) && !one.is(&other));
+        assert!(!one.is(&identity("one", "module", false)), "it is declared elsewhere");
+    }
+
+    #[test]
+    fn marks_hold_what_was_put_in_and_little_else() {
+        let all: Vec<_> = (0..200).map(|at| identity("x".repeat(at).leak(), "m", false)).collect();
+        let (some, rest) = all.split_at(20);
+        let marks = some.iter().fold(Marks::NONE, |marks, one| marks.and(Marks::of(one)));
+        assert!(some.iter().all(|one| marks.may_hold(one)));
+        assert!(!rest.iter().all(|one| marks.may_hold(one)));
+        assert!(!Marks::NONE.may_hold(&all[0]));
+    }
+
+    #[test]
+    fn what_there_is_no_room_for_is_left_out() {
+        let child = |at: usize| Child {
+            identity: Box::leak(Box::new(identity("x".repeat(at).leak(), "m", false))),
+            reach: Reach::CUT,
+        };
+        let from = Box::leak(Box::new(identity("from", "m", false)));
+        let any = SubAgentAvailability::ANY_ALLOWED_DEPTH;
+        let reach = (0..ROOM + 9).fold(Reach::from::<Trace>(Some(from)), |reach, at| {
+            reach.through("method", any, Recursion::Guarded, [Some(child(at))])
+        });
+        assert!(reach.ways.unwrap().ways.iter().all(Option::is_some));
+        let nothing = Reach::from::<Trace>(Some(from))
+            .through("allowed", any, Recursion::Allowed, [Some(child(1))])
+            .through("bounded", SubAgentAvailability::through_depth(9), Recursion::Guarded, [Some(child(1))])
+            .through("leaf", any, Recursion::Guarded, [Some(Child { reach: Reach::NOTHING, ..child(1) }), None]);
+        assert!(nothing.ways.unwrap().ways.iter().all(Option::is_none) && nothing.marks.0 == 0);
+    }
+}

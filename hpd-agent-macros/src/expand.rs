@@ -163,13 +163,16 @@ enum Constant {
     Item(Ident),
     /// In its place, since it depends on the parameters of the block.
     Inline(TokenStream),
+    /// The path of a variant, which needs no item.
+    Variant(TokenStream),
 }
 
 impl Constant {
-    /// The item, for a second use.
-    fn name(&self) -> Option<&Ident> {
+    /// The path of it, for a second use.
+    fn path(&self) -> Option<TokenStream> {
         match self {
-            Self::Item(name) => Some(name),
+            Self::Item(name) => Some(name.to_token_stream()),
+            Self::Variant(path) => Some(path.clone()),
             Self::Inline(_) => None,
         }
     }
@@ -179,7 +182,7 @@ impl ToTokens for Constant {
     fn to_tokens(&self, out: &mut TokenStream) {
         match self {
             Self::Item(name) => name.to_tokens(out),
-            Self::Inline(block) => block.to_tokens(out),
+            Self::Inline(tokens) | Self::Variant(tokens) => tokens.to_tokens(out),
         }
     }
 }

@@ -141,6 +141,7 @@ impl Shadowed {
 
     /// Neither a name nor an id is said.
     #[subagent]
+    #[allow(clippy::new_ret_no_self)]
     async fn new() -> ::core::result::Result<::hpd_agent::declare::SubAgent, ::std::string::String> {
         ::core::result::Result::Ok(::hpd_agent::declare::SubAgent::from_parent("shadowed.new"))
     }

@@ -24,9 +24,15 @@ impl Scope<'_> {
         let mut policies = Vec::with_capacity(sub_agent.policies.len());
         for (policy, expr) in &sub_agent.policies {
             let [ty, scope] = [policy.type_name(), policy.scope()].map(|name| Ident::new(name, Span::call_site()));
-            let sort = Sort { ty: quote!(__hpd::#ty), check: policy.check(), scope: Some(quote!(__hpd::#scope)) };
-            let name = format!("{}_{}", policy.key().to_uppercase(), capability.index);
-            let value = self.constant(&name, &capability.cfgs, &sort, expr, &mut parts.constants);
+            let value = match policy.plain_variant(expr) {
+                Some(variant) => Constant::Variant(quote!(__hpd::#ty::#variant)),
+                None => {
+                    let sort =
+                        Sort { ty: quote!(__hpd::#ty), check: policy.check(), scope: Some(quote!(__hpd::#scope)) };
+                    let name = format!("{}_{}", policy.key().to_uppercase(), capability.index);
+                    self.constant(&name, &capability.cfgs, &sort, expr, &mut parts.constants)
+                }
+            };
             set(setters, policy.key(), &value);
             policies.push((*policy, value, tokens::anchor(expr)));
         }
@@ -99,7 +105,7 @@ fn exclusions(
 ) -> Option<TokenStream> {
     let given = |wanted| policies.iter().find(|(policy, ..)| *policy == wanted);
     let name = |wanted| match given(wanted) {
-        Some((_, value, _)) => value.name().map(ToTokens::to_token_stream),
+        Some((_, value, _)) => value.path(),
         None if is_identified => {
             let ty = Ident::new(wanted.type_name(), Span::call_site());
             Some(quote!(__hpd::#ty::DEFAULT))
@@ -109,7 +115,7 @@ fn exclusions(
     let cfgs = &capability.cfgs;
     let check = |policy, on| {
         let (_, value, span) = given(policy)?;
-        let (value, on) = (value.name()?, name(on)?);
+        let (value, on) = (value.path()?, name(on)?);
         let check = Ident::new(policy.key(), *span);
         let call = quote_spanned!(*span=> __hpd::check::#check(#value, #on));
         Some(quote!(#(#cfgs)* const _: () = #call;))

@@ -169,12 +169,10 @@ impl Declared {
             errors.push(wrong(&argument, policy.example()));
             return;
         };
-        if let Some((found, span)) = bare_name(&expr)
-            && let Some(variant) = misspelled(&found, policy)
-            // A call of something else than a variant that takes a value may be one of the user's own functions.
-            && (!matches!(*expr, Expr::Call(_)) || TAKE_A_VALUE.contains(&variant))
-        {
-            errors.push(Problem::UnknownVariant { key: key.to_owned(), found, variant }.at(span));
+        if let Some(Unknown { found, span, variant }) = unknown(&expr, policy) {
+            let legal = policy.variants();
+            errors.push(Problem::UnknownVariant { key: key.to_owned(), found, variant, legal }.at(span));
+            self.sub_agent.unfinished.push((policy, *expr));
         } else if let Some(literal) = parse::literal(&expr) {
             let expected = policy.example();
             errors.push(Problem::WrongValue { key: key.to_owned(), expected }.at(literal.span()));
@@ -184,28 +182,48 @@ impl Declared {
     }
 }
 
-/// What is called in the value of a policy.
+/// The names that are called in the value of a policy.
 const TAKE_A_VALUE: &[&str] = &["through_depth", "Apply"];
 
-/// The name that a value consists of: `Fork`, `through_depth(2)`, `"fork"`.
-fn bare_name(expr: &Expr) -> Option<(String, proc_macro2::Span)> {
+/// A name in the place of a variant that is none.
+struct Unknown {
+    found: String,
+    span: proc_macro2::Span,
+    /// The variant that was probably meant.
+    variant: Option<&'static str>,
+}
+
+/// The name that a value consists of, if nobody else can know it either: `Fork`, `through_depth(2)`, `"fork"`. What
+/// looks like a constant or a function of the user's own is for the compiler to look up.
+fn unknown(expr: &Expr, policy: Policy) -> Option<Unknown> {
+    let of = |ident: &syn::Ident| {
+        let found = ident.unraw().to_string();
+        let is_unknown = !policy.variants().contains(&&*found) && found.contains(char::is_lowercase);
+        is_unknown.then(|| Unknown { variant: meant(&found, policy), found, span: ident.span() })
+    };
     match expr {
-        Expr::Path(path) => path.path.get_ident().map(|ident| (ident.unraw().to_string(), ident.span())),
-        Expr::Call(call) => bare_name(&call.func),
-        Expr::Struct(literal) => literal.path.get_ident().map(|ident| (ident.unraw().to_string(), ident.span())),
-        Expr::Group(group) => bare_name(&group.expr),
-        Expr::Paren(paren) => bare_name(&paren.expr),
-        other => parse::string_literal(other).map(|text| (text.value(), text.span())),
+        Expr::Path(path) => of(path.path.get_ident()?),
+        Expr::Struct(literal) => of(literal.path.get_ident()?),
+        Expr::Call(call) => match &*call.func {
+            Expr::Path(path) => of(path.path.get_ident()?).filter(|unknown| {
+                let names = [Some(&*unknown.found), unknown.variant];
+                names.into_iter().flatten().any(|name| TAKE_A_VALUE.contains(&name))
+            }),
+            _ => None,
+        },
+        Expr::Group(group) => unknown(&group.expr, policy),
+        Expr::Paren(paren) => unknown(&paren.expr, policy),
+        other => {
+            let text = parse::string_literal(other)?;
+            let variant = Some(meant(&text.value(), policy)?);
+            Some(Unknown { found: text.value(), span: text.span(), variant })
+        }
     }
 }
 
-/// The variant that was meant by something that is none, and that looks like no constant of the user's own.
-fn misspelled(found: &str, policy: Policy) -> Option<&'static str> {
+/// The variant that was probably meant.
+fn meant(found: &str, policy: Policy) -> Option<&'static str> {
     let variants = policy.variants();
-    let is_constant = !found.contains(|c: char| c.is_lowercase());
-    if variants.contains(&found) || is_constant {
-        return None;
-    }
     let squeezed: String = found.chars().filter(|c| c.is_alphanumeric()).collect();
     let same = |variant: &&&str| variant.replace('_', "").eq_ignore_ascii_case(&squeezed);
     variants.iter().find(same).copied().or_else(|| nearest(found, variants))
@@ -306,36 +324,27 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_name_is_misspelled_if_it_is_near_a_variant_and_no_constant() {
-        for (found, policy, variant) in [
-            ("fork", Policy::Context, Some("Fork")),
-            ("model_choice", Policy::Context, Some("ModelChoice")),
-            ("Isolate", Policy::Context, Some("Isolated")),
-            ("ThroughDepth", Policy::Availability, Some("through_depth")),
-            ("AnyAllowedDepth", Policy::Availability, Some("ANY_ALLOWED_DEPTH")),
+    fn a_name_that_is_no_variant_is_a_mistake_unless_it_may_be_the_users_own() {
+        for (value, policy, expected) in [
+            ("fork", Policy::Context, Some(Some("Fork"))),
+            ("model_choice", Policy::Context, Some(Some("ModelChoice"))),
+            ("ModelChoise", Policy::Context, Some(Some("ModelChoice"))),
+            ("\"fresh\"", Policy::Context, Some(Some("Fresh"))),
+            ("Background", Policy::InvocationMode, Some(Some("BackgroundOnly"))),
+            ("OneShoot", Policy::Lifecycle, Some(Some("OneShot"))),
+            ("ThroughDepth(2)", Policy::Availability, Some(Some("through_depth"))),
+            ("AnyAllowedDepth", Policy::Availability, Some(Some("ANY_ALLOWED_DEPTH"))),
+            ("Always", Policy::Availability, Some(None)),
+            ("through_depth(2)", Policy::Context, Some(None)),
             ("Fork", Policy::Context, None),
             ("FORK", Policy::Context, None),
             ("MY_POLICY", Policy::Context, None),
-            ("policy", Policy::Context, None),
+            ("fresh()", Policy::Context, None),
+            ("my::policy", Policy::Context, None),
+            ("through_depth(2)", Policy::Availability, None),
         ] {
-            assert_eq!(misspelled(found, policy), variant, "{found}");
-        }
-    }
-
-    #[test]
-    fn a_call_of_the_users_own_function_is_no_mistake() {
-        for (value, wrong) in [
-            (quote!(fresh()), false),
-            (quote!(fresh), true),
-            (quote!(troughdepth(2)), false),
-            (quote!(through_dept(2)), true),
-        ] {
-            let policy = if wrong && value.to_string().contains('(') { "availability" } else { "context" };
-            let key = syn::Ident::new(policy, proc_macro2::Span::call_site());
-            let attribute: syn::Attribute = syn::parse_quote!(#[subagent(#key = #value)]);
-            let mut errors = Vec::new();
-            Declared::read(&attribute, SUBAGENT, &mut errors);
-            assert_eq!(!errors.is_empty(), wrong, "{value}");
+            let expr = syn::parse_str(value).unwrap();
+            assert_eq!(unknown(&expr, policy).map(|unknown| unknown.variant), expected, "{value}");
         }
     }
 }

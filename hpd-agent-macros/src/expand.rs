@@ -57,12 +57,13 @@ pub(crate) fn outside(attribute: &'static str, item: TokenStream) -> TokenStream
 }
 
 fn implementation(harness: &Harness, krate: &TokenStream) -> TokenStream {
-    let Harness { cfgs, generics, ty, name, capabilities } = harness;
+    let Harness { cfgs, generics, ty, name, capabilities, wrong } = harness;
     let scope = Scope { harness };
     let mut parts = Parts::default();
     let name = scope.checked_text("HARNESS_NAME", &[], "harness_name", name, &mut parts.constants);
     let entries: Vec<_> = capabilities.iter().map(|capability| scope.entry(capability, &mut parts)).collect();
     parts.constants.extend(scope.uniqueness());
+    parts.constants.extend(wrong.iter().map(|capability| scope.as_far_as_understood(capability)));
     let has_functions = capabilities.iter().any(|capability| matches!(capability.kind, Kind::Function(_)));
     let plain_output = has_functions.then(|| {
         quote!(
@@ -197,8 +198,9 @@ struct Names {
 
 impl Names {
     fn new() -> Self {
+        // Names of their own: a parameter must not have the name of a constant of the user's.
         let name = |name| Ident::new(name, Span::mixed_site());
-        Self { this: name("this"), arguments: name("arguments"), context: name("context"), value: name("value") }
+        Self { this: name("__hpd_this"), arguments: name("__hpd_arguments"), context: name("__hpd_context"), value: name("__hpd_value") }
     }
 }
 
@@ -228,19 +230,36 @@ impl Scope<'_> {
     fn entry(&self, capability: &Capability, parts: &mut Parts) -> TokenStream {
         let Capability { cfgs, .. } = capability;
         let mut setters = TokenStream::new();
-        for (setter, check, value) in
-            [("name", "tool_name", &capability.name), ("description", "description", &capability.description)]
-        {
-            if let Some(value) = value {
-                let text = self.text(capability, check, value, &mut parts.constants);
-                set(&mut setters, setter, &text);
-            }
-        }
+        self.texts(capability, &mut setters, &mut parts.constants);
         let entry = match &capability.kind {
             Kind::Function(function) => self.function(capability, function, &mut setters, &mut parts.constants),
             Kind::SubAgent(sub_agent) => self.sub_agent(capability, sub_agent, &mut setters, parts),
         };
         quote!(#(#cfgs)* #entry #setters)
+    }
+
+    /// The name and the description, if they are given.
+    fn texts(&self, capability: &Capability, setters: &mut TokenStream, constants: &mut TokenStream) {
+        for (setter, check, value) in
+            [("name", "tool_name", &capability.name), ("description", "description", &capability.description)]
+        {
+            if let Some(value) = value {
+                let text = self.text(capability, check, value, constants);
+                set(setters, setter, &text);
+            }
+        }
+    }
+
+    /// The constants of a tool that is left out because of another mistake, so that theirs are reported beside it.
+    fn as_far_as_understood(&self, capability: &Capability) -> TokenStream {
+        let (mut parts, mut setters) = (Parts::default(), TokenStream::new());
+        self.texts(capability, &mut setters, &mut parts.constants);
+        if let Kind::SubAgent(sub_agent) = &capability.kind {
+            self.declared(capability, sub_agent, &mut setters, &mut parts.constants);
+            let (cfgs, children) = (&capability.cfgs, sub_agent::children(sub_agent));
+            parts.constants.extend(quote!(#(#cfgs)* const _: &[__hpd::HarnessRef] = #children;));
+        }
+        parts.constants
     }
 
     /// A text of a method: a literal as it is, a constant through its check.
@@ -295,7 +314,7 @@ impl Scope<'_> {
         let is_inline = self.is_inline(expr);
         let expr = expr.to_token_stream();
         if is_inline {
-            let name = Ident::new("value", Span::mixed_site());
+            let name = Ident::new("__hpd_value", Span::mixed_site());
             let (check, value) = (check(&name), value(expr));
             return Constant::Inline(quote!(const { let #name: #ty = #value; #check; #name }));
         }

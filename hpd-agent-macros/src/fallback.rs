@@ -19,13 +19,23 @@ pub(crate) fn unread(item: &TokenStream) -> TokenStream {
 pub(crate) fn item(item: &HarnessItem) -> TokenStream {
     let HarnessItem { attrs, unsafety, impl_token, generics, ty, inner_attrs, members } = item;
     let (impl_generics, _, where_clause) = generics.split_for_impl();
-    let members = members.iter().map(member);
+    // The compiler gives up on a block at its first item that is none: what is right stands before it.
+    let (right, wrong): (Vec<_>, Vec<_>) = members.iter().partition(|member| is_whole(member));
+    let members = right.into_iter().chain(wrong).map(member);
     quote! {
         #(#attrs)*
         #unsafety #impl_token #impl_generics #ty #where_clause {
             #(#inner_attrs)*
             #(#members)*
         }
+    }
+}
+
+/// Whether it is typed to its end.
+fn is_whole(member: &Member) -> bool {
+    match member {
+        Member::Method(_) => true,
+        Member::Other(tokens) => syn::parse2::<syn::ImplItem>(tokens.clone()).is_ok(),
     }
 }
 

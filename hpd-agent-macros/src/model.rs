@@ -12,6 +12,8 @@ pub(crate) struct Harness {
     /// An expression of type `&'static str`.
     pub(crate) name: Value,
     pub(crate) capabilities: Vec<Capability>,
+    /// Those with a mistake that is reported already, as far as they were understood.
+    pub(crate) wrong: Vec<Capability>,
 }
 
 /// One method that is a tool.
@@ -65,6 +67,8 @@ pub(crate) struct Param {
 pub(crate) struct SubAgent {
     pub(crate) agent_id: Option<Value>,
     pub(crate) policies: Vec<(Policy, Expr)>,
+    /// Names that are no policies, or not yet.
+    pub(crate) unfinished: Vec<(Policy, Expr)>,
     pub(crate) tool_harnesses: Vec<Type>,
     pub(crate) metadata: Vec<(LitStr, Expr)>,
     pub(crate) context: Option<Param>,

@@ -20,12 +20,15 @@ pub(crate) fn is_tool_name(text: &str) -> bool {
 /// The legal word that `wrong` was probably meant to be.
 pub(crate) fn nearest(wrong: &str, legal: &[&'static str]) -> Option<&'static str> {
     let wrong = wrong.trim_start_matches("r#").to_lowercase();
-    let (best, word) = legal.iter().map(|word| (distance(&wrong, word), *word)).min()?;
+    let (best, word) = legal.iter().map(|word| (distance(&wrong, &word.to_lowercase()), *word)).min()?;
     if best <= 2.max(word.len() / 4) {
         return Some(word);
     }
     // `harnesses` for `tool_harnesses`, `context_policy` for `context`, `depth` for nothing.
-    let related = |word: &&&'static str| wrong.len() > 3 && (word.contains(&*wrong) || wrong.contains(**word));
+    let related = |word: &&&'static str| {
+        let word = word.to_lowercase();
+        wrong.len() > 3 && (word.contains(&*wrong) || wrong.contains(&word))
+    };
     legal.iter().filter(related).max_by_key(|word| word.len()).copied()
 }
 

@@ -38,7 +38,7 @@ pub(crate) enum Problem {
     /// A value of another kind than the argument takes.
     WrongValue { key: String, expected: &'static str },
     /// A name that is no variant of the policy, but nearly one.
-    UnknownVariant { key: String, found: String, variant: &'static str },
+    UnknownVariant { key: String, found: String, variant: Option<&'static str>, legal: &'static [&'static str] },
     /// Something that is no argument at all.
     Malformed { advice: String },
     /// A key of `metadata(…)` that is neither a name nor a string.
@@ -192,8 +192,14 @@ impl fmt::Display for Problem {
             Self::RepeatedArgument { key } => write!(f, "`{key}` is given twice; remove one of the two"),
             Self::MissingValue { key, expected } => write!(f, "`{key}` needs a value: {expected}"),
             Self::WrongValue { key, expected } => write!(f, "`{key}` takes something else: {expected}"),
-            Self::UnknownVariant { key, found, variant } => {
-                write!(f, "`{key}` has no variant `{found}`; did you mean `{key} = {variant}`?")
+            Self::UnknownVariant { key, found, variant, legal } => {
+                write!(f, "`{key}` has no variant `{found}`")?;
+                match variant {
+                    Some(variant) => write!(f, "; did you mean `{}`? Legal are ", written(variant))?,
+                    None => f.write_str("; legal are ")?,
+                }
+                legal.iter().try_for_each(|variant| write!(f, "`{}`, ", written(variant)))?;
+                f.write_str("and constants of your own")
             }
             Self::Malformed { advice } => f.write_str(advice),
             Self::MetadataKey => f.write_str("write `metadata(key = value, …)`; a key is a name or a string literal"),
@@ -289,6 +295,11 @@ impl fmt::Display for Problem {
             }
         }
     }
+}
+
+/// A variant as it stands in an attribute.
+fn written(variant: &str) -> &str {
+    if variant == "through_depth" { "through_depth(2)" } else { variant }
 }
 
 /// What is wrong, and under which conditions it is there to be wrong.

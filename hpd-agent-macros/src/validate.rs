@@ -16,7 +16,7 @@ use crate::{
 
 /// Reads a block.
 pub(crate) fn harness(item: &HarnessItem, options: Options, report: &mut Report) -> Option<Harness> {
-    let capabilities = capabilities(&item.members, report);
+    let (capabilities, wrong) = capabilities(&item.members, report);
     let Some(type_name) = parse::type_name(&item.ty) else {
         report.extend([Problem::UnnamedType.at(item.ty.span())]);
         return None;
@@ -34,11 +34,12 @@ pub(crate) fn harness(item: &HarnessItem, options: Options, report: &mut Report)
         ty: item.ty.clone(),
         name,
         capabilities,
+        wrong,
     })
 }
 
-/// The tools of the block that are declared without a mistake.
-fn capabilities(members: &[Member], report: &mut Report) -> Vec<Capability> {
+/// The tools of the block that are declared without a mistake, and the others.
+fn capabilities(members: &[Member], report: &mut Report) -> (Vec<Capability>, Vec<Capability>) {
     let mut all = Vec::new();
     for (index, member) in members.iter().enumerate() {
         match member {
@@ -54,7 +55,9 @@ fn capabilities(members: &[Member], report: &mut Report) -> Vec<Capability> {
         }
     }
     duplicates(&all, report);
-    all.into_iter().filter(|(_, is_right)| *is_right).map(|(found, _)| found.capability).collect()
+    let (right, wrong): (Vec<_>, Vec<_>) = all.into_iter().partition(|(_, is_right)| *is_right);
+    let capabilities = |found: Vec<(Found, bool)>| found.into_iter().map(|(found, _)| found.capability).collect();
+    (capabilities(right), capabilities(wrong))
 }
 
 /// A capability, and what of it is known to be unique in a harness.

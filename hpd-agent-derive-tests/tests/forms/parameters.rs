@@ -42,7 +42,7 @@ impl Tools {
     }
 
     /// Adds what is there.
-    #[ai_function]
+    #[ai_function(requires_permission = Self::ALOUD && cfg!(target_os = "none"), exclusive = if Self::ALOUD { true } else { false })]
     fn conditional(
         a: u32,
         #[cfg(not(target_os = "none"))] b: u32,

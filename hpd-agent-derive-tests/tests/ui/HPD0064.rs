@@ -28,4 +28,16 @@ impl Tools {
 }
 // ANCHOR_END: example
 
+#[derive(Default)]
+struct Others;
+
+#[tool_harness]
+impl Others {
+    /// What nothing is near to, and what belongs to another policy.
+    #[subagent(agent_id = "b", context = Inherit, recursion = Yes, invocation_mode = through_depth(2))]
+    fn strange(&self) -> AgentConfig {
+        AgentConfig::new("B")
+    }
+}
+
 fn main() {}

@@ -37,4 +37,6 @@ impl Others {
 
 fn main() {
     let _ = Agent::builder().with_tool_harness_value(SearchTools);
+    // It has a `Default`, which is not what it lacks.
+    let _ = Agent::builder().with_tool_harness::<u32>();
 }

@@ -23,6 +23,5 @@ fn build() -> AgentBuilder {
 fn main() {
     // Fine: the instance is given.
     let _ = Agent::builder().with_tool_harness_value(Database { address: String::new() });
-    // A type that is no harness is told so.
-    let _ = build().with_tool_harness::<u32>();
+    let _ = build();
 }

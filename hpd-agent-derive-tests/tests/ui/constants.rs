@@ -54,6 +54,18 @@ impl Tools {
     /// A mistake that the macro reports.
     #[ai_function(exclusiv)]
     fn mistake(&self) {}
+
+    /// One that the macro reports hides none of the constants beside it, nor of the types.
+    #[subagent(
+        agent_id = ids::NUMBER,
+        name = " ",
+        context = SubAgentContextPolicy::Frsh,
+        tool_harnesses = [Toools, Tools, u32],
+        metadata(kind = 1)
+    )]
+    fn beside(&self) -> AgentConfig {
+        AgentConfig::new("A")
+    }
 }
 
 fn main() {}

@@ -18,7 +18,7 @@ pub(super) struct Delegation<'a> {
 
 /// The variable in which a harness gathers what it reaches.
 fn reach() -> Ident {
-    Ident::new("reach", Span::mixed_site())
+    Ident::new("__hpd_reach", Span::mixed_site())
 }
 
 impl Scope<'_> {

@@ -3,7 +3,9 @@
 use proc_macro2::TokenStream;
 use quote::{ToTokens, quote, quote_spanned};
 
-use super::{Names, Scope, set};
+use syn::Expr;
+
+use super::{Names, Scope, Sort, set};
 use crate::model::{Capability, Function, Param};
 
 impl Scope<'_> {
@@ -17,7 +19,14 @@ impl Scope<'_> {
         let flags = [("requires_permission", &function.requires_permission), ("exclusive", &function.exclusive)];
         for (setter, value) in flags {
             if let Some(value) = value {
-                set(setters, setter, &value.to_token_stream());
+                // Beside a branch the compiler would not keep the lists of parameters for ever.
+                let sort = Sort { ty: quote!(::core::primitive::bool), check: None, scope: None };
+                let name = format!("{}_{}", setter.to_uppercase(), capability.index);
+                let value = match value {
+                    Expr::Lit(literal) => literal.to_token_stream(),
+                    value => self.constant(&name, &capability.cfgs, &sort, value, constants).into_token_stream(),
+                };
+                set(setters, setter, &value);
             }
         }
         let params: Vec<_> = function

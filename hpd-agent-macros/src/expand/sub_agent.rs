@@ -17,7 +17,37 @@ impl Scope<'_> {
         setters: &mut TokenStream,
         parts: &mut Parts,
     ) -> TokenStream {
-        let id = sub_agent.agent_id.as_ref().map(|id| self.text(capability, "agent_id", id, &mut parts.constants));
+        let (id, policies) = self.declared(capability, sub_agent, setters, &mut parts.constants);
+        let given = |wanted| policies.iter().find(|(policy, ..)| *policy == wanted);
+        // Without the argument it is bounded, and nothing has to be said.
+        if let Some((_, availability, span)) = given(Policy::Availability)
+            && !sub_agent.tool_harnesses.is_empty()
+        {
+            let recursion = given(Policy::Recursion).map(|(_, value, _)| value);
+            let children = &sub_agent.tool_harnesses;
+            self.delegation(capability, &Delegation { availability, recursion, children, span: *span }, parts);
+        }
+        if !sub_agent.tool_harnesses.is_empty() {
+            set(setters, "tool_harnesses", &children(sub_agent));
+        }
+        if !sub_agent.metadata.is_empty() {
+            set(setters, "metadata", &metadata(sub_agent));
+        }
+        let action = self.define(capability, sub_agent, id);
+        let Capability { method, method_name, doc, .. } = capability;
+        let span = method.span();
+        quote_spanned!(span=> __hpd::sub_agent::<Self>(#method_name, #doc, #action))
+    }
+
+    /// Sets what the attribute says of id and policies, and adds the constants and checks of all its arguments.
+    pub(super) fn declared(
+        &self,
+        capability: &Capability,
+        sub_agent: &SubAgent,
+        setters: &mut TokenStream,
+        constants: &mut TokenStream,
+    ) -> (Option<TokenStream>, Vec<(Policy, Constant, Span)>) {
+        let id = sub_agent.agent_id.as_ref().map(|id| self.text(capability, "agent_id", id, constants));
         if let Some(id) = &id {
             set(setters, "agent_id", id);
         }
@@ -30,42 +60,31 @@ impl Scope<'_> {
                     let sort =
                         Sort { ty: quote!(__hpd::#ty), check: policy.check(), scope: Some(quote!(__hpd::#scope)) };
                     let name = format!("{}_{}", policy.key().to_uppercase(), capability.index);
-                    self.constant(&name, &capability.cfgs, &sort, expr, &mut parts.constants)
+                    self.constant(&name, &capability.cfgs, &sort, expr, constants)
                 }
             };
             set(setters, policy.key(), &value);
             policies.push((*policy, value, tokens::anchor(expr)));
         }
-        parts.constants.extend(exclusions(capability, &policies, id.is_some()));
-        let given = |wanted| policies.iter().find(|(policy, ..)| *policy == wanted);
-        // Without the argument it is bounded, and nothing has to be said.
-        if let Some((_, availability, span)) = given(Policy::Availability)
-            && !sub_agent.tool_harnesses.is_empty()
-        {
-            let recursion = given(Policy::Recursion).map(|(_, value, _)| value);
-            let children = &sub_agent.tool_harnesses;
-            self.delegation(capability, &Delegation { availability, recursion, children, span: *span }, parts);
-        }
-        if !sub_agent.tool_harnesses.is_empty() {
-            let harnesses = sub_agent.tool_harnesses.iter().map(|ty| {
-                let span = tokens::anchor_of_type(ty);
-                quote_spanned!(span=> __hpd::child::<#ty>())
+        // Not for the compiler, which has an error for it already: for an editor that completes the name.
+        for (policy, expr) in &sub_agent.unfinished {
+            let [ty, scope] = [policy.type_name(), policy.scope()].map(|name| Ident::new(name, Span::call_site()));
+            constants.extend(quote! {
+                #[allow(unexpected_cfgs)]
+                const _: () = {
+                    #[cfg(rust_analyzer)]
+                    const _: __hpd::#ty = { use __hpd::#scope::*; #expr };
+                };
             });
-            set(setters, "tool_harnesses", &quote!(&[#(#harnesses),*]));
         }
-        if !sub_agent.metadata.is_empty() {
-            set(setters, "metadata", &metadata(sub_agent));
-            let cfgs = &capability.cfgs;
-            parts.constants.extend(sub_agent.metadata.iter().map(|(key, _)| {
-                let span = key.span();
-                let check = quote_spanned!(span=> __hpd::check::metadata_key(&#key));
-                quote!(#(#cfgs)* const _: () = #check;)
-            }));
-        }
-        let action = self.define(capability, sub_agent, id);
-        let Capability { method, method_name, doc, .. } = capability;
-        let span = method.span();
-        quote_spanned!(span=> __hpd::sub_agent::<Self>(#method_name, #doc, #action))
+        constants.extend(exclusions(capability, &policies, id.is_some()));
+        let cfgs = &capability.cfgs;
+        constants.extend(sub_agent.metadata.iter().map(|(key, _)| {
+            let span = key.span();
+            let check = quote_spanned!(span=> __hpd::check::metadata_key(&#key));
+            quote!(#(#cfgs)* const _: () = #check;)
+        }));
+        (id, policies)
     }
 
     fn define(&self, capability: &Capability, sub_agent: &SubAgent, id: Option<TokenStream>) -> TokenStream {
@@ -80,7 +99,7 @@ impl Scope<'_> {
         let (binding, value) = if capability.is_async {
             (None, call)
         } else {
-            let value = Ident::new("__value", output);
+            let value = Ident::new("__hpd_value", output);
             (Some(quote!(let #value = #call;)), value.to_token_stream())
         };
         let name = match (&id, capability.is_async) {
@@ -125,9 +144,18 @@ fn exclusions(
     (compaction.is_some() || notification.is_some()).then(|| quote!(#compaction #notification))
 }
 
+/// The child's harnesses.
+pub(super) fn children(sub_agent: &SubAgent) -> TokenStream {
+    let harnesses = sub_agent.tool_harnesses.iter().map(|ty| {
+        let span = tokens::anchor_of_type(ty);
+        quote_spanned!(span=> __hpd::child::<#ty>())
+    });
+    quote!(&[#(#harnesses),*])
+}
+
 /// Runs where an object is made of it: most values cannot be made in a constant.
 fn metadata(sub_agent: &SubAgent) -> TokenStream {
-    let map = Ident::new("metadata", Span::mixed_site());
+    let map = Ident::new("__hpd_metadata", Span::mixed_site());
     let insert = sub_agent.metadata.iter().map(|(key, value)| {
         let span = tokens::anchor(value);
         quote_spanned!(span=> __hpd::insert_metadata(&mut #map, #key, #value);)

@@ -158,7 +158,7 @@ impl AgentBuilder {
     }
 
     /// The tools of a harness type; its instance is `T::default()`.
-    pub fn with_tool_harness<T: DefaultHarness>(mut self) -> Self {
+    pub fn with_tool_harness<T: ToolHarness + DefaultHarness>(mut self) -> Self {
         self.factories.entry(HarnessRef::of::<T>().key()).or_insert_with(|| Arc::new(|| Arc::new(T::default())));
         self.harnesses.push(Wanted::Type(HarnessRef::of::<T>()));
         self

@@ -221,17 +221,29 @@ impl Freezer {
     ) -> Option<Tool> {
         let name = self.check(at, ToolName::new(info.name.as_ref().unwrap_or(&info.method).as_ref()));
         let description = self.description(info.description.as_deref().or(info.doc.as_deref()), at);
-        if let Some(reason) = function.params.problem() {
-            self.problems.push(BuildProblem::InvalidParameters { at: at.to_string(), reason });
-            return None;
-        }
+        // Defaults are code of the author's.
+        let made = std::panic::catch_unwind(AssertUnwindSafe(|| {
+            function.params.problem().map_or_else(|| Ok(function_schema(&function.params)), Err)
+        }));
+        let schema = match made {
+            Ok(Ok(schema)) => schema,
+            Ok(Err(reason)) => {
+                self.problems.push(BuildProblem::InvalidParameters { at: at.to_string(), reason });
+                return None;
+            }
+            Err(panic) => {
+                let reason = format!("a default or a schema panicked: {}", panic_message(&*panic));
+                self.problems.push(BuildProblem::InvalidParameters { at: at.to_string(), reason });
+                return None;
+            }
+        };
         let kind = ToolKind::Function(FunctionTool {
             harness: Arc::clone(harness),
             index,
             requires_permission: function.requires_permission,
             exclusive: function.exclusive,
         });
-        Some(Tool { spec: ToolSpec::new(name?, description?, function_schema(&function.params)), kind })
+        Some(Tool { spec: ToolSpec::new(name?, description?, schema), kind })
     }
 
     fn sub_agent(

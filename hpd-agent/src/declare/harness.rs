@@ -47,13 +47,13 @@ impl<T: ToolHarness> RegisteredHarness for T {}
 /// A harness type that can be named without giving an instance of it.
 #[diagnostic::on_unimplemented(
     message = "HPD0071: no instance of `{Self}` can be made without a value",
-    label = "has to be a tool harness with `Default`",
+    label = "needs `Default`",
     note = "derive or implement `Default`, or give the builder an instance with `.with_tool_harness_value(…)`"
 )]
-pub trait DefaultHarness: ToolHarness + Default {}
+pub trait DefaultHarness: Default {}
 
 #[diagnostic::do_not_recommend]
-impl<T: ToolHarness + Default> DefaultHarness for T {}
+impl<T: Default> DefaultHarness for T {}
 
 /// One method of a harness.
 #[doc(hidden)]

@@ -73,7 +73,9 @@ pub enum DefinitionProblem {
         at: String,
     },
     /// A Markdown file that does not begin with front matter.
-    #[error("{path}: has no front matter: a definition begins with a line `---`, its fields, and another line `---`")]
+    #[error(
+        "{path}: has no front matter: the first line of a definition is `---`, then come its fields and another line `---`"
+    )]
     NoFrontMatter {
         /// The file.
         path: String,

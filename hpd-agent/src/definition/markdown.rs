@@ -22,8 +22,8 @@ pub(super) fn definition(text: &Text, problems: &mut Vec<DefinitionProblem>) -> 
             problems.push(DefinitionProblem::Unclosed { at: place(&text.path, 1) });
             None
         }
-        Split::None => {
-            if text.asked_for {
+        split @ (Split::None | Split::Late) => {
+            if text.asked_for || split == Split::Late {
                 problems.push(DefinitionProblem::NoFrontMatter { path: text.path.to_string() });
             }
             None
@@ -34,8 +34,13 @@ pub(super) fn definition(text: &Text, problems: &mut Vec<DefinitionProblem>) -> 
 #[derive(Debug, PartialEq)]
 enum Split<'t> {
     None,
+    /// What would be front matter if it began in the first line.
+    Late,
     Unclosed,
-    Parts { front_matter: &'t str, body: &'t str },
+    Parts {
+        front_matter: &'t str,
+        body: &'t str,
+    },
 }
 
 /// Takes a text apart at the first two lines `---`, of which one is the first line.
@@ -45,7 +50,8 @@ fn split(text: &str) -> Split<'_> {
         return if is_fence(text) { Split::Unclosed } else { Split::None };
     };
     if !is_fence(first) {
-        return Split::None;
+        let begins_late = text.lines().map(str::trim).find(|line| !line.is_empty()) == Some("---");
+        return if begins_late { Split::Late } else { Split::None };
     }
     let mut before = 0;
     for line in rest.split_inclusive('\n') {
@@ -148,6 +154,8 @@ mod tests {
             ("# Notes\n---\na: 1\n---\n", Split::None),
             ("----\na: 1\n---\n", Split::None),
             ("", Split::None),
+            ("\n---\na: 1\n---\n", Split::Late),
+            ("\n ---\na: 1", Split::Late),
         ] {
             assert_eq!(split(text), expected, "{text:?}");
         }

@@ -118,6 +118,7 @@ impl ScriptedChatClient {
     /// # Panics
     ///
     /// If any are left; the text names the scripts.
+    #[track_caller]
     pub fn assert_exhausted(&self) {
         let shared = self.lock();
         let left = shared.routes.iter().filter(|route| route.remaining() > 0);

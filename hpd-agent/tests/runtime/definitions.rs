@@ -247,7 +247,7 @@ fn fields_that_are_wrong_are_named_with_what_is_right() {
 
 #[test]
 fn texts_that_are_no_definitions_are_refused_in_sentences() {
-    refused("no_front_matter", None, "You are a reviewer.", &["begins with a line `---`"]);
+    refused("no_front_matter", None, "You are a reviewer.", &["the first line of a definition is `---`"]);
     refused("no_front_matter", None, "", &[]);
     refused("unclosed_front_matter", Some(1), "---\nname: a\n", &["no end"]);
     refused("syntax", Some(3), "---\nname: a\ndescription: Use it: always\n---\nDo it.\n", &["YAML", "needs quotes"]);

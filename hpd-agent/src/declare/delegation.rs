@@ -437,8 +437,9 @@ pub trait Delegates<B, F: Fuel> {
 pub struct Beyond<C, F>(PhantomData<(C, F)>);
 
 impl<C: ToolHarness, F: Fuel> Beyond<C, F> {
-    pub const IDENTITY: Option<&'static HarnessIdentity> = Some(C::IDENTITY);
-    pub const CHILD: Option<Child> = Some(Child { identity: C::IDENTITY, reach: <F::Reach<C> as Reaches>::REACH });
+    pub const IDENTITY: Option<&'static HarnessIdentity> = Some(&C::TYPE.identity);
+    pub const CHILD: Option<Child> =
+        Some(Child { identity: &C::TYPE.identity, reach: <F::Reach<C> as Reaches>::REACH });
 }
 
 /// The other case. That a type is no harness is said where its tools are asked for, and need not be said here.

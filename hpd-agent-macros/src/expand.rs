@@ -115,18 +115,20 @@ fn implementation(harness: &Harness, krate: &TokenStream) -> TokenStream {
             #delegates
             #[automatically_derived]
             impl #impl_generics __hpd::ToolHarness for #ty #where_clause {
-                const IDENTITY: &'static __hpd::HarnessIdentity = &__hpd::HarnessIdentity::new(
-                    #name,
-                    ::core::module_path!(),
-                    ::core::env!("CARGO_PKG_NAME"),
-                    #location,
-                    #is_generic,
-                );
-                const ENTRIES: &'static [__hpd::Entry<Self>] = { #checks &[#(#entries),*] };
-                const DEFAULT: __hpd::Option<fn() -> Self> = {
+                const TYPE: __hpd::HarnessType<Self> = {
                     use __hpd::NoDefault as _;
-                    __hpd::Construct::<Self>::DEFAULT
+                    __hpd::HarnessType {
+                        identity: __hpd::HarnessIdentity::new(
+                            #name,
+                            ::core::module_path!(),
+                            ::core::env!("CARGO_PKG_NAME"),
+                            #location,
+                            #is_generic,
+                        ),
+                        default: __hpd::Construct::<Self>::DEFAULT,
+                    }
                 };
+                const ENTRIES: &'static [__hpd::Entry<Self>] = { #checks &[#(#entries),*] };
                 type Reach<__Fuel: __hpd::Fuel> = #reach;
             }
         };
@@ -200,7 +202,12 @@ impl Names {
     fn new() -> Self {
         // Names of their own: a parameter must not have the name of a constant of the user's.
         let name = |name| Ident::new(name, Span::mixed_site());
-        Self { this: name("__hpd_this"), arguments: name("__hpd_arguments"), context: name("__hpd_context"), value: name("__hpd_value") }
+        Self {
+            this: name("__hpd_this"),
+            arguments: name("__hpd_arguments"),
+            context: name("__hpd_context"),
+            value: name("__hpd_value"),
+        }
     }
 }
 

@@ -155,8 +155,8 @@ fn a_default_is_used_where_there_is_one() {
     struct With;
     #[tool_harness]
     impl With {}
-    assert!(<With as ToolHarness>::DEFAULT.is_some());
-    assert!(<Without as ToolHarness>::DEFAULT.is_none());
-    assert!(<Borrowing<'static> as ToolHarness>::DEFAULT.is_some());
-    assert!(<Generic<u8, 1> as ToolHarness>::DEFAULT.is_none());
+    assert!(<With as ToolHarness>::TYPE.default.is_some());
+    assert!(<Without as ToolHarness>::TYPE.default.is_none());
+    assert!(<Borrowing<'static> as ToolHarness>::TYPE.default.is_some());
+    assert!(<Generic<u8, 1> as ToolHarness>::TYPE.default.is_none());
 }

@@ -49,19 +49,17 @@ impl HarnessIdentity {
         location: &'static Location<'static>,
         is_generic: bool,
     ) -> Self {
-        let (line, column) = (location.line() as u64, location.column() as u64);
-        let lengths = ((name.len() as u64) << 8) ^ module.len() as u64;
-        let hash = (line << 40 ^ column << 20 ^ lengths).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+        // No loop: every harness has one, and few need it.
+        let mut hash = (location.line() as u64) << 32 | location.column() as u64;
+        hash = mix(hash, name.as_bytes());
+        hash = mix(hash, module.as_bytes());
         Self { name, module, package, location, is_generic, hash }
     }
 
     const fn is(&self, other: &Self) -> bool {
-        self.hash == other.hash && self.name_and_place_are_those_of(other)
-    }
-
-    const fn name_and_place_are_those_of(&self, other: &Self) -> bool {
         let (here, there) = (self.location, other.location);
-        same(self.name, other.name)
+        self.hash == other.hash
+            && same(self.name, other.name)
             && same(self.module, other.module)
             && same(self.package, other.package)
             && same(here.file(), there.file())
@@ -98,6 +96,17 @@ impl HarnessIdentity {
     pub(crate) const fn is_namesake(&self, other: &Self) -> bool {
         same(self.name, other.name) && !same(self.module, other.module)
     }
+}
+
+/// Takes the length and both ends of a text into a hash.
+const fn mix(hash: u64, text: &[u8]) -> u64 {
+    let ends = match text {
+        [a, b, c, d, .., w, x, y, z] => u64::from_le_bytes([*a, *b, *c, *d, *w, *x, *y, *z]),
+        [a, .., z] => u64::from_le_bytes([*a, *z, 0, 0, 0, 0, 0, 0]),
+        [a] => *a as u64,
+        [] => 0,
+    };
+    (hash.rotate_left(17) ^ ends ^ text.len() as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15)
 }
 
 const fn same(this: &str, that: &str) -> bool {
@@ -151,13 +160,12 @@ impl Way {
         self.hops.split_at(self.len).0
     }
 
-    /// Whether both lead to the same. If they come back to where they began, each first hop has a way of its own.
-    const fn is_instead_of(&self, other: &Self) -> bool {
-        if !self.to.is(other.to) {
-            return false;
-        }
-        match (&self.hops, &other.hops) {
-            ([Some(this), ..], [Some(that), ..]) if this.by.is(self.to) => same(this.method, that.method),
+    /// Whether this is the place of a way that begins with `hop` and leads to `to`. Of those that come back to where they
+    /// began, each first hop has one. Two harnesses with one hash share a place, and `build()` sees the cycles of both.
+    const fn is_instead_of(&self, hop: Hop, to: &HarnessIdentity) -> bool {
+        match &self.hops {
+            _ if self.to.hash != to.hash => false,
+            [Some(first), ..] if hop.by.hash == to.hash => same(first.method, hop.method),
             _ => true,
         }
     }
@@ -174,14 +182,23 @@ struct Ways {
 impl Ways {
     const NONE: Self = Self { ways: [None; ROOM], generic_hops: 0 };
 
-    const fn add(&mut self, way: Way) {
+    /// A way that is this hop and, unless that is all, a way that goes on. Most ways are known already: a new one is put
+    /// together only if it is kept.
+    const fn add(&mut self, hop: Hop, to: &'static HarnessIdentity, on: Option<&Way>) {
+        let len = match on {
+            Some(on) => on.len + 1,
+            None => 1,
+        };
         let mut ways = self.ways.as_mut_slice();
         while let [slot, rest @ ..] = ways {
             match slot {
-                Some(known) if !known.is_instead_of(&way) => ways = rest,
-                Some(known) if known.len <= way.len => return,
+                Some(known) if !known.is_instead_of(hop, to) => ways = rest,
+                Some(known) if known.len <= len => return,
                 _ => {
-                    *slot = Some(way);
+                    *slot = Some(match on {
+                        Some(on) => on.after(hop),
+                        None => Way::new(hop, to),
+                    });
                     return;
                 }
             }
@@ -190,12 +207,12 @@ impl Ways {
 
     /// What is reached through a child.
     const fn add_all(&mut self, hop: Hop, child: &Child) {
-        self.add(Way::new(hop, child.identity));
+        self.add(hop, child.identity, None);
         let mut generic_hops = 1;
         if let Some(beyond) = &child.reach.ways {
             let mut ways = beyond.ways.as_slice();
             while let [Some(way), rest @ ..] = ways {
-                self.add(way.after(hop));
+                self.add(hop, way.to, Some(way));
                 ways = rest;
             }
             generic_hops += beyond.generic_hops;
@@ -420,8 +437,9 @@ pub trait Delegates<B, F: Fuel> {
 pub struct Beyond<C, F>(PhantomData<(C, F)>);
 
 impl<C: ToolHarness, F: Fuel> Beyond<C, F> {
-    pub const IDENTITY: Option<&'static HarnessIdentity> = Some(C::IDENTITY);
-    pub const CHILD: Option<Child> = Some(Child { identity: C::IDENTITY, reach: <F::Reach<C> as Reaches>::REACH });
+    pub const IDENTITY: Option<&'static HarnessIdentity> = Some(&C::TYPE.identity);
+    pub const CHILD: Option<Child> =
+        Some(Child { identity: &C::TYPE.identity, reach: <F::Reach<C> as Reaches>::REACH });
 }
 
 /// The other case. That a type is no harness is said where its tools are asked for, and need not be said here.
@@ -461,15 +479,15 @@ mod tests {
 
     #[test]
     fn harnesses_with_one_hash_are_told_apart() {
-        let same_place = || {
-            let location = Location::caller();
-            move |name| HarnessIdentity::new(name, "module", "package", location, false)
-        };
-        let make = same_place();
-        let (one, other) = (make("one"), make("two"));
+        let location = Location::caller();
+        let make = |name| HarnessIdentity::new(name, "module", "package", location, false);
+        let (one, other) = (make("first-1-last"), make("first-2-last"));
         assert_eq!(one.hash, other.hash);
-        assert!(one.is(&make("one")) && !one.is(&other));
-        assert!(!one.is(&identity("one", "module", false)), "it is declared elsewhere");
+        assert!(one.is(&make("first-1-last")) && !one.is(&other));
+        assert!(!one.is(&identity("first-1-last", "module", false)), "it is declared elsewhere");
+        for [this, that] in [["a", "b"], ["", "a"], ["ab", "ac"], ["longer-name-a", "longer-name-b"]] {
+            assert_ne!(make(this).hash, make(that).hash, "{this} {that}");
+        }
     }
 
     #[test]

@@ -19,13 +19,10 @@ use crate::{compaction::ForkCompaction, error::BoxError, future::BoxFuture, id::
 )]
 pub trait ToolHarness: Sized + Send + Sync + 'static {
     #[doc(hidden)]
-    const IDENTITY: &'static HarnessIdentity;
+    const TYPE: HarnessType<Self>;
     /// The table of its tools.
     #[doc(hidden)]
     const ENTRIES: &'static [Entry<Self>];
-    /// How an instance is made where none was given: `T::default` if the type has it.
-    #[doc(hidden)]
-    const DEFAULT: Option<fn() -> Self>;
     /// What it reaches by delegations without a bound, within a number of hops.
     #[doc(hidden)]
     type Reach<F: Fuel>: Reaches;
@@ -54,6 +51,15 @@ pub trait DefaultHarness: Default {}
 
 #[diagnostic::do_not_recommend]
 impl<T: Default> DefaultHarness for T {}
+
+/// What there is to say of a [`ToolHarness`] besides its tools.
+#[doc(hidden)]
+#[derive(Debug)]
+pub struct HarnessType<H> {
+    pub identity: HarnessIdentity,
+    /// How an instance is made where none was given: `T::default` if the type has it.
+    pub default: Option<fn() -> H>,
+}
 
 /// One method of a harness.
 #[doc(hidden)]
@@ -236,10 +242,10 @@ impl HarnessRef {
     #[must_use]
     pub const fn of<T: ToolHarness>() -> Self {
         fn make<T: ToolHarness>() -> Option<Arc<dyn ErasedHarness>> {
-            T::DEFAULT.map(|make| Arc::new(make()) as Arc<dyn ErasedHarness>)
+            T::TYPE.default.map(|make| Arc::new(make()) as Arc<dyn ErasedHarness>)
         }
         fn name<T: ToolHarness>() -> &'static str {
-            T::IDENTITY.name
+            T::TYPE.identity.name
         }
         Self { type_id: TypeId::of::<T>, name: name::<T>, type_name: std::any::type_name::<T>, make: make::<T> }
     }
@@ -299,15 +305,15 @@ pub trait ErasedHarness: Send + Sync + 'static {
 
 impl<H: ToolHarness> ErasedHarness for H {
     fn name(&self) -> &str {
-        H::IDENTITY.name
+        H::TYPE.identity.name
     }
 
     fn package(&self) -> &str {
-        H::IDENTITY.package
+        H::TYPE.identity.package
     }
 
     fn identity(&self) -> Option<&'static HarnessIdentity> {
-        Some(H::IDENTITY)
+        Some(&H::TYPE.identity)
     }
 
     fn key(&self) -> HarnessKey {

@@ -44,7 +44,7 @@ pub use self::{
     function::{ArgumentDefault, Arguments, IntoToolError, Output, PlainOutput},
     harness::{
         Action, CapabilityInfo, CapabilityKind, Entry, ErasedHarness, FunctionAction, FunctionInfo, HarnessKey,
-        HarnessParam, Origin, RegisteredHarness, SubAgentAction, SubAgentInfo,
+        HarnessParam, HarnessType, Origin, RegisteredHarness, SubAgentAction, SubAgentInfo,
     },
     param::{OwnedParam, ParamDefault, ParamInfo, Params},
     sub_agent::MetadataValue,

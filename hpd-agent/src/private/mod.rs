@@ -22,7 +22,7 @@ pub use crate::{
     compaction::ForkCompaction,
     declare::{
         AgentInvocationModePolicy, BackgroundNotification, Beyond, Delegates, Entry, Fuel, HarnessIdentity,
-        HarnessParam, HarnessRef, Metadata, NoHarness, Nowhere, Output, PlainOutput, Reach, Recursion,
+        HarnessParam, HarnessRef, HarnessType, Metadata, NoHarness, Nowhere, Output, PlainOutput, Reach, Recursion,
         SubAgentAvailability, SubAgentContextPolicy, SubAgentLifecycle, Through, ToolHarness,
     },
     future::BoxFuture,

@@ -15,31 +15,34 @@ import subprocess
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 
-MANIFEST = f"""[package]
-name = "startup-cost"
+WORKSPACE = """[workspace]
+resolver = "3"
+members = ["harnesses", "program"]
+# Ten thousand harnesses are only data, and take long enough to compile as they are.
+[profile.release.package.harnesses]
+opt-level = 0
+"""
+PACKAGE = f"""[package]
+name = "NAME"
 version = "0.0.0"
 edition = "2024"
 [dependencies]
 hpd-agent = {{ path = "{ROOT / "hpd-agent"}" }}
-# The program is only data; what is measured is in its dependencies.
-[profile.release]
-opt-level = 0
-[profile.release.package."*"]
-opt-level = 3
-[workspace]
 """
-MAIN = """
-fn main() {{
-    let names: Vec<String> = (0..{count}).map(|number| format!("harness-of-a-team-{{number}}")).collect();
+PROGRAM = """use harnesses as _;
+use hpd_agent::tool::registry;
+
+fn main() {
+    let names: Vec<String> = (0..COUNT).map(|number| format!("harness-of-a-team-{number}")).collect();
     let begin = std::time::Instant::now();
-    hpd_agent::tool::registry::harness(&names[{count} / 2]).unwrap();
+    registry::harness(&names[COUNT / 2]).unwrap();
     let first = begin.elapsed();
-    for name in &names {{
-        hpd_agent::tool::registry::harness(name).unwrap();
-    }}
+    for name in &names {
+        registry::harness(name).unwrap();
+    }
     let all = begin.elapsed();
-    println!("{{}} {{}}", first.as_nanos(), all.as_nanos());
-}}
+    println!("{} {}", first.as_nanos(), all.as_nanos());
+}
 """
 
 
@@ -48,9 +51,17 @@ def write(folder, count):
         f'struct T{number};\n#[tool_harness(name = "harness-of-a-team-{number}")]\nimpl T{number} {{}}\n'
         for number in range(count)
     )
-    (folder / "src").mkdir(parents=True, exist_ok=True)
-    (folder / "src/main.rs").write_text("use hpd_agent::tool_harness;\n" + harnesses + MAIN.format(count=count))
-    (folder / "Cargo.toml").write_text(MANIFEST)
+    for name, source in (
+        ("harnesses/src/lib.rs", "use hpd_agent::tool_harness;\n" + harnesses),
+        ("program/src/main.rs", PROGRAM.replace("COUNT", str(count))),
+    ):
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        (folder / name).write_text(source)
+    (folder / "harnesses/Cargo.toml").write_text(PACKAGE.replace("NAME", "harnesses"))
+    (folder / "program/Cargo.toml").write_text(
+        PACKAGE.replace("NAME", "program") + 'harnesses = { path = "../harnesses" }\n'
+    )
+    (folder / "Cargo.toml").write_text(WORKSPACE)
     shutil.copy(ROOT / "Cargo.lock", folder)
     shutil.copy(ROOT / "rust-toolchain.toml", folder)
 
@@ -67,7 +78,7 @@ def main():
     environment = {**os.environ, "CARGO_TARGET_DIR": str(folder / "target")}
     subprocess.run(["cargo", "build", "--release", "--quiet"], cwd=folder, env=environment, check=True)
 
-    program = folder / "target/release/startup-cost"
+    program = folder / "target/release/program"
     runs = []
     for _ in range(options.runs):
         output = subprocess.run([program], check=True, stdout=subprocess.PIPE).stdout

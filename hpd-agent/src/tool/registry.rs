@@ -1,8 +1,8 @@
 //! The generated registry: every harness that the program was compiled with, by its declared name.
 //!
 //! `#[tool_harness]` links one entry per harness into the program; before `main` nothing runs but the links of
-//! `inventory`. The index is made once, at the first look-up. Only types without generic parameters can be named this
-//! way.
+//! `inventory`. The index is made once, at the first look-up. Only types whose parameters are lifetimes, if they have
+//! any, can be named this way.
 //!
 //! A dependency that no code names is not linked, and its harnesses are not here: `use that_crate as _;` is enough.
 //!

@@ -56,6 +56,7 @@ pub mod event;
 pub mod future;
 pub mod history;
 pub mod id;
+mod json;
 pub mod message;
 pub mod permission;
 pub mod session;

@@ -143,6 +143,17 @@ pub enum BuildProblem {
         /// Why.
         source: RegistryError,
     },
+    /// A harness made at run time that makes itself anew, without end.
+    #[error(
+        "{at}: harness `{harness}` is made by one of its own subagents, each time anew and without end: keep it in an \
+         `Arc` and give that to the subagent, or name it there with `with_tool_harness_named`"
+    )]
+    EndlessHarness {
+        /// Where the harness is made.
+        at: String,
+        /// Its name.
+        harness: String,
+    },
     /// A harness name that no registry knows.
     #[error("{at}: there is no tool harness `{name}`: {reason}")]
     UnknownHarness {
@@ -255,6 +266,7 @@ impl BuildProblem {
             Self::DuplicateAgentId { .. } => "duplicate_agent_id",
             Self::InvalidParameters { .. } => "invalid_parameters",
             Self::HarnessName { source } => source.code(),
+            Self::EndlessHarness { .. } => "endless_harness",
             Self::UnknownHarness { .. } => "unknown_harness",
             Self::NoHarnessInstance { .. } => "no_harness_instance",
             Self::Definition { .. } => "definition_failed",

@@ -50,6 +50,8 @@ pub(crate) struct FrozenHarness {
     /// Kept while others are frozen, so that nothing else gets its key.
     pub(crate) harness: Arc<dyn ErasedHarness>,
     pub(crate) tools: Vec<(Arc<Tool>, Place)>,
+    /// The harness of which a declaration asked for it first.
+    from: Option<usize>,
 }
 
 /// Where something is declared.
@@ -90,6 +92,9 @@ fn shared_schema(mode: AgentInvocationModePolicy, context: SubAgentContextPolicy
     kept.get_or_init(|| Schema::from_static(subagent_schema(mode, context))).clone()
 }
 
+/// How many harnesses made while another one was evaluated may stand in a row.
+const MOST_MAKERS: usize = 64;
+
 /// Freezes a tree of harnesses, each type once.
 #[derive(Default)]
 pub(crate) struct Freezer {
@@ -101,6 +106,8 @@ pub(crate) struct Freezer {
     pub(crate) definitions: Vec<Definition>,
     pub(crate) harnesses: Vec<FrozenHarness>,
     by_key: HashMap<HarnessKey, usize>,
+    /// The harness of which declarations are evaluated.
+    current: Option<usize>,
     /// Harnesses that have a place in `harnesses` but are not frozen yet.
     waiting: Vec<(usize, Arc<dyn ErasedHarness>)>,
 }
@@ -123,7 +130,7 @@ impl Freezer {
             return *known;
         }
         self.by_key.insert(harness.key(), index);
-        self.harnesses.push(FrozenHarness { harness: Arc::clone(&harness), tools: Vec::new() });
+        self.harnesses.push(FrozenHarness { harness: Arc::clone(&harness), tools: Vec::new(), from: self.current });
         self.waiting.push((index, harness));
         index
     }
@@ -159,6 +166,11 @@ impl Freezer {
     /// The place of a harness that was made at run time and that nobody looks up.
     fn carried(&mut self, harness: Arc<DynamicHarness>) -> Option<usize> {
         match check_name(&harness) {
+            Ok(()) if self.is_endless(&harness) => {
+                let (at, harness) = (harness.origin().to_string(), harness.name().to_owned());
+                self.problems.push(BuildProblem::EndlessHarness { at, harness });
+                None
+            }
             Ok(()) => Some(self.add(harness)),
             Err(source) => {
                 self.problems.push(BuildProblem::HarnessName { source });
@@ -167,9 +179,20 @@ impl Freezer {
         }
     }
 
+    /// Whether a harness is made by itself, or by others that are made by each other, every time anew.
+    fn is_endless(&self, harness: &DynamicHarness) -> bool {
+        let of = |index: usize| self.harnesses.get(index);
+        let mut makers = std::iter::successors(self.current, |index| of(*index)?.from).filter_map(of);
+        if self.by_key.contains_key(&harness.key()) {
+            return false;
+        }
+        makers.clone().any(|maker| maker.harness.name() == harness.name()) || makers.nth(MOST_MAKERS).is_some()
+    }
+
     /// Evaluates all that is waiting, and what that asks for in turn.
     pub(crate) async fn run(&mut self, context: &HarnessContext) {
         while let Some((at, harness)) = self.waiting.pop() {
+            self.current = Some(at);
             let mut tools = Vec::with_capacity(harness.len());
             for index in 0..harness.len() {
                 let place = Place::Method(Arc::clone(&harness), index);

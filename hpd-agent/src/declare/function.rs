@@ -7,7 +7,7 @@ use serde::{Serialize, de::DeserializeOwned};
 use serde_json::{Map, Value, value::RawValue};
 
 use super::{Cancellation, FunctionContext, Params};
-use crate::{error::BoxError, message::ToolOutput};
+use crate::{error::BoxError, json::Members, message::ToolOutput};
 
 /// An error that the model is shown word for word.
 ///
@@ -163,7 +163,6 @@ impl<T: Serialize> ArgumentDefault for T {
 #[doc(hidden)]
 #[derive(Debug)]
 pub struct Arguments<'a> {
-    /// In the order of the text. Few enough that a scan beats a map.
     members: Vec<(Cow<'a, str>, &'a RawValue)>,
 }
 
@@ -177,6 +176,7 @@ impl<'a> Arguments<'a> {
     /// Reads a JSON object, whatever its members are.
     pub(crate) fn parse_any(text: &'a str) -> Result<Self, ToolError> {
         serde_json::from_str(if text.trim().is_empty() { "{}" } else { text })
+            .map(|Members(members)| Self { members })
             .map_err(|error| ToolError::new(format!("The arguments are not a valid JSON object: {error}.")))
     }
 
@@ -240,48 +240,6 @@ pub(crate) fn unknown_argument(name: &str, legal: &[&str]) -> ToolError {
         names => format!("legal are {}", names.iter().map(|n| format!("`{n}`")).collect::<Vec<_>>().join(", ")),
     };
     ToolError::new(format!("There is no argument `{name}`; {legal}."))
-}
-
-impl<'de> serde::Deserialize<'de> for Arguments<'de> {
-    fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        struct Members;
-        impl<'de> serde::de::Visitor<'de> for Members {
-            type Value = Arguments<'de>;
-            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.write_str("a JSON object")
-            }
-            fn visit_map<A: serde::de::MapAccess<'de>>(self, mut map: A) -> Result<Self::Value, A::Error> {
-                let mut members = Vec::with_capacity(2);
-                while let Some(Key(key)) = map.next_key()? {
-                    members.push((key, map.next_value()?));
-                }
-                Ok(Arguments { members })
-            }
-        }
-        deserializer.deserialize_map(Members)
-    }
-}
-
-/// A key, borrowed unless it has escapes in it.
-struct Key<'a>(Cow<'a, str>);
-
-impl<'de> serde::Deserialize<'de> for Key<'de> {
-    fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        struct Text;
-        impl<'de> serde::de::Visitor<'de> for Text {
-            type Value = Key<'de>;
-            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.write_str("a string")
-            }
-            fn visit_borrowed_str<E>(self, text: &'de str) -> Result<Self::Value, E> {
-                Ok(Key(Cow::Borrowed(text)))
-            }
-            fn visit_str<E>(self, text: &str) -> Result<Self::Value, E> {
-                Ok(Key(Cow::Owned(text.to_owned())))
-            }
-        }
-        deserializer.deserialize_str(Text)
-    }
 }
 
 /// What a function returned, on its way to a tool result. A `Result` takes the inherent method, every other value the

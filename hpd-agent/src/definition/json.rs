@@ -1,21 +1,17 @@
 //! JSON: one definition, a list of them, or an object of them by name.
 
-use std::fmt;
+use std::borrow::Cow;
 
-use serde::{
-    Deserialize, Deserializer,
-    de::{MapAccess, Visitor},
-};
+use serde::Deserialize;
 use serde_json::{Value, value::RawValue};
 
-use super::{
-    Definition, DefinitionProblem, Field, place,
-    source::{Text, line_at},
-};
+use super::{Definition, DefinitionProblem, Field, place, source::Text};
+use crate::json::Members;
 
 /// All definitions in a JSON file.
 pub(super) fn definitions(text: &Text, problems: &mut Vec<DefinitionProblem>) -> Vec<Definition> {
-    let file = File { text };
+    let line_ends = text.text.bytes().enumerate().filter(|(_, byte)| *byte == b'\n').map(|(at, _)| at).collect();
+    let file = File { text, line_ends };
     let trimmed = text.text.trim_start();
     let read = match trimmed.chars().next() {
         Some('[') => file.list(trimmed),
@@ -35,6 +31,8 @@ type Read = Result<Definition, DefinitionProblem>;
 
 struct File<'t> {
     text: &'t Text,
+    /// Where they are in the text.
+    line_ends: Vec<usize>,
 }
 
 impl<'t> File<'t> {
@@ -46,20 +44,20 @@ impl<'t> File<'t> {
     /// One definition if a member is what only a definition has: a text. Else definitions by name.
     fn object(&self, json: &'t str) -> Result<Vec<Read>, DefinitionProblem> {
         let members: Members<'_> = self.parse(json)?;
-        let is_definition = |(name, value): &(String, &RawValue)| {
-            matches!(name.as_str(), "name" | "description" | "prompt") && !value.get().starts_with('{')
+        let is_definition = |(name, value): &(Cow<'_, str>, &RawValue)| {
+            matches!(&**name, "name" | "description" | "prompt") && !value.get().starts_with('{')
         };
         if members.0.iter().any(is_definition) {
             return Ok(vec![self.definition(None, json)]);
         }
-        Ok(members.0.into_iter().map(|(name, value)| self.definition(Some(name), value.get())).collect())
+        Ok(members.0.into_iter().map(|(name, value)| self.definition(Some(name.into_owned()), value.get())).collect())
     }
 
     fn definition(&self, key: Option<String>, json: &'t str) -> Read {
         let members: Members<'_> = self.parse(json)?;
         let fields = members.0.into_iter().map(|(name, value)| {
             let parsed: Value = self.parse(value.get())?;
-            Ok(Field { name, line: self.line(value.get()), value: parsed })
+            Ok(Field { name: name.into_owned(), line: self.line(value.get()), value: parsed })
         });
         let fields = fields.collect::<Result<_, _>>()?;
         Ok(Definition { path: self.text.path.clone(), line: self.line(json), key, fields, body: None })
@@ -80,29 +78,7 @@ impl<'t> File<'t> {
     /// The line at which a part of the text begins.
     fn line(&self, part: &'t str) -> u32 {
         let offset = part.as_ptr().addr().saturating_sub(self.text.text.as_ptr().addr());
-        line_at(self.text.text.as_bytes().get(..offset).unwrap_or_default())
-    }
-}
-
-/// The members of an object in their order, repeated ones too.
-struct Members<'t>(Vec<(String, &'t RawValue)>);
-
-impl<'de> Deserialize<'de> for Members<'de> {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        struct All;
-        impl<'de> Visitor<'de> for All {
-            type Value = Members<'de>;
-            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.write_str("an object with the fields of a definition")
-            }
-            fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Self::Value, A::Error> {
-                let mut members = Vec::new();
-                while let Some(member) = map.next_entry()? {
-                    members.push(member);
-                }
-                Ok(Members(members))
-            }
-        }
-        deserializer.deserialize_map(All)
+        let before = self.line_ends.partition_point(|end| *end < offset);
+        u32::try_from(before).unwrap_or(u32::MAX).saturating_add(1)
     }
 }

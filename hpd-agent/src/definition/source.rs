@@ -50,15 +50,23 @@ pub(super) fn texts(sources: &[Source], problems: &mut Vec<DefinitionProblem>) -
                 Some(format) => texts.extend(read(path, format, true, problems)),
                 None => problems.push(DefinitionProblem::UnknownFormat { path: shown(path).to_string() }),
             },
+            Source::Directory(path) if path.is_file() => problems.push(DefinitionProblem::Unreadable {
+                path: shown(path).to_string(),
+                reason: "it is a file and not a folder: name it with `with_file`".to_owned(),
+            }),
             Source::Directory(path) => {
                 let walk = WalkDir::new(path).min_depth(1).follow_links(true).sort_by_file_name();
                 for entry in walk {
                     match entry {
-                        Ok(entry) if entry.file_type().is_dir() => {}
+                        // A pipe has no end, and is no definition.
+                        Ok(entry) if !entry.file_type().is_file() => {}
                         Ok(entry) if format_of(entry.path()) == Some(Format::Markdown) => {
                             texts.extend(read(entry.path(), Format::Markdown, false, problems));
                         }
                         Ok(_) => {}
+                        // A link that leads nowhere is worth a word only where it could be a definition.
+                        Err(error)
+                            if leads_nowhere(&error) && error.path().and_then(format_of) != Some(Format::Markdown) => {}
                         Err(error) => {
                             let path = shown(error.path().unwrap_or(path)).to_string();
                             let reason = match error.loop_ancestor() {
@@ -75,6 +83,11 @@ pub(super) fn texts(sources: &[Source], problems: &mut Vec<DefinitionProblem>) -
     texts
 }
 
+fn leads_nowhere(error: &walkdir::Error) -> bool {
+    let is_missing = error.io_error().is_some_and(|error| error.kind() == io::ErrorKind::NotFound);
+    is_missing && error.path().is_some_and(Path::is_symlink)
+}
+
 fn format_of(path: &Path) -> Option<Format> {
     let extension = path.extension()?.to_str()?;
     if extension.eq_ignore_ascii_case("md") {
@@ -85,6 +98,11 @@ fn format_of(path: &Path) -> Option<Format> {
 }
 
 fn read(path: &Path, format: Format, asked_for: bool, problems: &mut Vec<DefinitionProblem>) -> Option<Text> {
+    if path.exists() && !path.is_file() {
+        let reason = "it is no regular file".to_owned();
+        problems.push(DefinitionProblem::Unreadable { path: shown(path).to_string(), reason });
+        return None;
+    }
     let mut bytes = Vec::new();
     // One byte more tells that there is more.
     let done: io::Result<_> = File::open(path).and_then(|file| file.take(LIMIT + 1).read_to_end(&mut bytes));

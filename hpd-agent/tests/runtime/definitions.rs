@@ -367,6 +367,34 @@ fn a_folder_that_leads_back_to_itself_is_named() {
     fs::remove_dir_all(root).unwrap();
 }
 
+#[cfg(unix)]
+#[test]
+fn what_is_no_file_does_not_stop_a_folder() {
+    let root = folder("no-files");
+    fs::write(root.join("a.md"), "---\nname: a\ndescription: A.\n---\nDo it.\n").unwrap();
+    std::process::Command::new("mkfifo").arg(root.join("pipe.md")).status().unwrap();
+    std::os::unix::fs::symlink(root.join("gone"), root.join(".#lock")).unwrap();
+    let tools = files().with_directory(&root).load("team").unwrap();
+    assert_eq!(tools.tools().collect::<Vec<_>>(), ["a"]);
+    std::os::unix::fs::symlink(root.join("gone"), root.join("gone.md")).unwrap();
+    let wrong = files().with_directory(&root).with_file(root.join("pipe.md")).with_directory(root.join("a.md"));
+    let error = wrong.load("team").unwrap_err();
+    assert_eq!(codes(&error), ["unreadable_file"; 3], "{error}");
+    for part in ["gone.md", "pipe.md", "no regular file", "a file and not a folder"] {
+        assert!(error.to_string().contains(part), "{part}: {error}");
+    }
+    fs::remove_dir_all(root).unwrap();
+}
+
+#[test]
+fn lines_of_json_are_found_however_long_it_is() {
+    let filler: String =
+        (0..10_000).map(|at| format!("\"agent-{at}\":\n{{\"description\":\"A.\",\"prompt\":\"B.\"}},\n")).collect();
+    let text = format!("{{\n{filler}\"last\":\n{{\"description\": 1}}}}");
+    let error = files().with_json("a.json", text).load("team").unwrap_err();
+    assert!(error.to_string().contains("a.json:20003"), "{error}");
+}
+
 #[tokio::test]
 async fn tools_come_from_the_definition_or_else_from_the_default() {
     let with = |fields: &str| format!("---\nname: a\ndescription: A.\n{fields}\n---\nDo it.\n");

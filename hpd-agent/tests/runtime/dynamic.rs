@@ -203,6 +203,38 @@ async fn every_mistake_is_reported_with_the_line_at_which_it_was_made() {
     }
 }
 
+/// A harness with a subagent that carries what `next` makes.
+fn made_anew(depth: usize, next: fn(usize) -> DynamicHarness, name: &str) -> DynamicHarness {
+    DynamicHarness::new(name).with_sub_agent_fn("helper", move |_| async move {
+        let id = format!("helper-{depth}");
+        researcher_of(&id).with_dynamic_harness(next(depth + 1))
+    })
+}
+
+fn researcher_of(id: &str) -> SubAgent {
+    SubAgent::from_config(id, AgentConfig::new("Helper")).with_description("Helps.")
+}
+
+#[tokio::test]
+async fn a_harness_that_makes_itself_anew_ends_with_a_word_about_it() {
+    fn same(depth: usize) -> DynamicHarness {
+        made_anew(depth, same, "team")
+    }
+    fn renamed(depth: usize) -> DynamicHarness {
+        made_anew(depth, renamed, &format!("team-{depth}"))
+    }
+    fn ends(depth: usize) -> DynamicHarness {
+        if depth < 9 { made_anew(depth, ends, &format!("team-{depth}")) } else { DynamicHarness::new("last") }
+    }
+    let client = ScriptedChatClient::texts(["x"]);
+    for make in [same, renamed] {
+        let error = builder(&client).with_dynamic_harness(make(0)).build().await.unwrap_err();
+        assert_eq!(codes(&error), ["endless_harness"], "{error}");
+        assert!(error.to_string().contains("dynamic.rs:") && error.to_string().contains("in an `Arc`"), "{error}");
+    }
+    builder(&client).with_dynamic_harness(ends(0)).build().await.unwrap();
+}
+
 #[tokio::test]
 async fn names_of_harnesses_are_unique_over_both_registries() {
     let client = ScriptedChatClient::texts(["x"]);

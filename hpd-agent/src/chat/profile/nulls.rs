@@ -1,14 +1,11 @@
 //! Arguments in which a property is `null` that the canonical schema only lets be absent.
 
-use std::{borrow::Cow, fmt};
+use std::borrow::Cow;
 
-use serde::{
-    Deserialize, Deserializer,
-    de::{MapAccess, Visitor},
-};
 use serde_json::{Value, value::RawValue};
 
 use super::{merge::types, refs::Definition};
+use crate::json::Members;
 
 /// References that are followed one after the other.
 const MOST_REFERENCES: usize = 16;
@@ -45,22 +42,19 @@ impl<'s> Walk<'s> {
         let mut changed = false;
         let mut kept = Vec::with_capacity(members.len());
         for (name, value) in &members {
-            let declared: Vec<(&Value, &Value)> =
-                alternatives.iter().filter_map(|schema| Some((*schema, property(schema, name)?))).collect();
             let text = value.get();
-            if text == "null" {
-                let stays = |(schema, property): &(&Value, &'s Value)| {
-                    is_required(schema, name) || self.accepts_null(property, 0)
-                };
-                if !declared.is_empty() && !declared.iter().any(stays) {
-                    changed = true;
-                    continue;
-                }
+            // What an alternative says nothing of stays, for the type to judge.
+            let is_omitted = |schema: &&'s Value| {
+                property(schema, name).is_some_and(|own| !is_required(schema, name) && !self.accepts_null(own, 0))
+            };
+            if text == "null" && !alternatives.is_empty() && alternatives.iter().all(is_omitted) {
+                changed = true;
+                continue;
             }
-            let schemas: Vec<&Value> = declared.into_iter().map(|(_, property)| property).collect();
+            let schemas: Vec<&Value> = alternatives.iter().filter_map(|schema| property(schema, name)).collect();
             let inner = self.value(text, &schemas);
             changed |= inner.is_some();
-            kept.push(format!("{}:{}", Value::from(name.as_str()), inner.as_deref().unwrap_or(text)));
+            kept.push(format!("{}:{}", Value::from(&**name), inner.as_deref().unwrap_or(text)));
         }
         changed.then(|| format!("{{{}}}", kept.join(",")))
     }
@@ -95,6 +89,9 @@ impl<'s> Walk<'s> {
         }
         if schema.get("type").and_then(types).is_some_and(|names| !names.contains(&kind)) {
             return;
+        }
+        if is_any(schema) {
+            into.push(schema);
         }
         if schema.get("properties").or(schema.get("additionalProperties")).or(schema.get("items")).is_some()
             || schema.get("prefixItems").is_some()
@@ -139,6 +136,26 @@ impl<'s> Walk<'s> {
     }
 }
 
+/// Whether a schema says nothing at all of an object.
+fn is_any(schema: &Value) -> bool {
+    let limits = [
+        "properties",
+        "additionalProperties",
+        "items",
+        "prefixItems",
+        "$ref",
+        "allOf",
+        "anyOf",
+        "oneOf",
+        "enum",
+        "const",
+    ];
+    match schema {
+        Value::Object(members) => !limits.iter().any(|keyword| members.contains_key(*keyword)),
+        other => other == &Value::Bool(true),
+    }
+}
+
 /// The schema of a member, by its name or as one of the others.
 fn property<'s>(schema: &'s Value, name: &str) -> Option<&'s Value> {
     let named = schema.get("properties").and_then(|all| all.get(name));
@@ -150,7 +167,7 @@ fn is_required(schema: &Value, name: &str) -> bool {
 }
 
 /// Whether an object has what an alternative requires, and the tags that it wants.
-fn fits(members: &[(String, &RawValue)], schema: &Value) -> bool {
+fn fits(members: &[(Cow<'_, str>, &RawValue)], schema: &Value) -> bool {
     let text = |name: &str| members.iter().rev().find(|(own, _)| own == name).map(|(_, value)| value.get());
     let required = schema.get("required").and_then(Value::as_array).into_iter().flatten().filter_map(Value::as_str);
     let named = schema.get("properties").and_then(Value::as_object).into_iter().flatten();
@@ -162,27 +179,4 @@ fn fits(members: &[(String, &RawValue)], schema: &Value) -> bool {
             }
             _ => true,
         })
-}
-
-/// The members of an object in their order, with their texts.
-struct Members<'a>(Vec<(String, &'a RawValue)>);
-
-impl<'de> Deserialize<'de> for Members<'de> {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        struct Object;
-        impl<'de> Visitor<'de> for Object {
-            type Value = Members<'de>;
-            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.write_str("a JSON object")
-            }
-            fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Self::Value, A::Error> {
-                let mut members = Vec::new();
-                while let Some(member) = map.next_entry()? {
-                    members.push(member);
-                }
-                Ok(Members(members))
-            }
-        }
-        deserializer.deserialize_map(Object)
-    }
 }

@@ -402,6 +402,8 @@ fn nulls_are_taken_out_where_the_schema_has_none() {
                 { "type": "object", "properties": { "k": { "const": "a" }, "v": { "type": "string" } }, "required": ["k"] },
                 { "type": "object", "properties": { "k": { "const": "b" }, "v": { "type": ["string", "null"] } }, "required": ["k"] },
             ]},
+            "open": { "anyOf": [{ "type": "object", "properties": { "v": { "type": "string" } } }, true] },
+            "loose": { "anyOf": [{ "type": "object", "properties": { "v": { "type": "string" } } }, { "type": "object" }] },
         },
         "required": ["must"],
         "$defs": { "Tree": { "type": "object", "properties": { "name": { "enum": ["n"] }, "next": { "$ref": "#/$defs/Tree" } } } },
@@ -415,6 +417,9 @@ fn nulls_are_taken_out_where_the_schema_has_none() {
         (r#"{"tree":{"name":null,"next":{"next":null}}}"#, r#"{"tree":{"next":{}}}"#),
         (r#"{"either":{"k":"a","v":null}}"#, r#"{"either":{"k":"a"}}"#),
         (r#"{"either":{"k":"b","v":null}}"#, r#"{"either":{"k":"b","v":null}}"#),
+        // Another alternative takes any value.
+        (r#"{"open":{"v":null}}"#, r#"{"open":{"v":null}}"#),
+        (r#"{"loose":{"v":null}}"#, r#"{"loose":{"v":null}}"#),
         // What stays keeps its text.
         (
             r#"{"plain":null, "big":340282366920938463463374607431768211455, "r":1e400}"#,

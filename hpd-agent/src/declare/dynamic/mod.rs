@@ -109,13 +109,7 @@ impl DynamicHarness {
     /// The same, declared elsewhere than where it is added.
     pub(crate) fn with_sub_agent_at(self, name: impl Into<String>, sub_agent: SubAgent, origin: Origin) -> Self {
         let define: Definition = Box::new(move |_| Box::pin(std::future::ready(Ok(sub_agent.clone()))));
-        self.with(
-            name.into(),
-            None,
-            CapabilityKind::SubAgent(SubAgentInfo::default()),
-            origin,
-            Action::SubAgent(define),
-        )
+        self.with_definition(name.into(), origin, define)
     }
 
     /// One more subagent tool, whose definition is made when an agent is built: once for each, like a `#[subagent]`
@@ -142,13 +136,7 @@ impl DynamicHarness {
             let defining = define(context);
             Box::pin(async move { defining.await.into_sub_agent(None) })
         });
-        self.with(
-            name.into(),
-            None,
-            CapabilityKind::SubAgent(SubAgentInfo::default()),
-            origin,
-            Action::SubAgent(define),
-        )
+        self.with_definition(name.into(), origin, define)
     }
 
     /// One more function tool: its declaration, and the code behind it.
@@ -178,6 +166,11 @@ impl DynamicHarness {
         });
         let (name, description, info) = function.into_parts();
         self.with(name, Some(description), CapabilityKind::Function(info), origin, Action::Function(handler))
+    }
+
+    fn with_definition(self, name: String, origin: Origin, define: Definition) -> Self {
+        let kind = CapabilityKind::SubAgent(SubAgentInfo::default());
+        self.with(name, None, kind, origin, Action::SubAgent(define))
     }
 
     fn with(

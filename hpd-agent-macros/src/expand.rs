@@ -376,12 +376,16 @@ impl Scope<'_> {
             Some(quote!(#(#cfgs)* (#text, #method_name, #is_constant)))
         });
         let table = format_ident!("__{text}S");
-        let mut checks = quote!(const #table: __hpd::check::Texts = &[#(#rows),*];);
+        let may_clash = format_ident!("__{text}S_MAY_CLASH");
+        let mut checks = quote! {
+            const #table: __hpd::check::Texts = &[#(#rows),*];
+            const #may_clash: ::core::primitive::bool = __hpd::check::may_clash::<{ 4 * #table.len() + 64 }>(#table);
+        };
         for (capability, value) in all.iter().filter(|(_, value)| constant(value)) {
             let Some(Value::Constant(expr)) = value else { continue };
             let (cfgs, method, span) = (&capability.cfgs, &capability.method_name, tokens::anchor(expr));
             let check = Ident::new(check, span);
-            let call = quote_spanned!(span=> __hpd::check::#check(#method, #table));
+            let call = quote_spanned!(span=> __hpd::check::#check(#may_clash, #method, #table));
             checks.extend(quote!(#(#cfgs)* const _: () = #call;));
         }
         checks

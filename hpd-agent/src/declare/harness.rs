@@ -5,7 +5,8 @@ use std::{any::TypeId, borrow::Cow, fmt, panic::Location, sync::Arc};
 use super::{
     AgentConfig, AgentInvocationModePolicy, Arguments, BackgroundNotification, FunctionContext, IntoToolError,
     Metadata, Params, Recursion, SubAgent, SubAgentAvailability, SubAgentContextPolicy, SubAgentLifecycle, ToolError,
-    delegation::{Fuel, HarnessIdentity, Reaches},
+    delegation::{Fuel, Reaches},
+    identity::HarnessIdentity,
 };
 use crate::{compaction::ForkCompaction, error::BoxError, future::BoxFuture, id::AgentId, message::ToolOutput};
 

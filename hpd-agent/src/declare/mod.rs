@@ -6,6 +6,7 @@ mod delegation;
 mod dynamic;
 mod function;
 mod harness;
+mod identity;
 mod param;
 mod policy;
 mod run_config;
@@ -31,21 +32,20 @@ pub(crate) use self::{
     context::FunctionHost,
     delegation::{ARROW, REMEDY, WITHOUT_LIMIT, cycle},
     function::sentence,
+    identity::same,
     policy::exclusive,
     sub_agent::CarriedHarness,
 };
 #[doc(hidden)]
 pub use self::{
-    delegation::{
-        Beyond, Child, Delegates, Fuel, HarnessIdentity, Hop, Look, NoHarness, Nowhere, Reach, Reaches, Through, Trace,
-        Way,
-    },
+    delegation::{Beyond, Child, Delegates, Fuel, Hop, Look, NoHarness, Nowhere, Reach, Reaches, Through, Trace, Way},
     dynamic::RawSchema,
     function::{ArgumentDefault, Arguments, IntoToolError, Output, PlainOutput},
     harness::{
         Action, CapabilityInfo, CapabilityKind, Entry, ErasedHarness, FunctionAction, FunctionInfo, HarnessKey,
         HarnessParam, HarnessType, Origin, RegisteredHarness, SubAgentAction, SubAgentInfo,
     },
+    identity::HarnessIdentity,
     param::{OwnedParam, ParamDefault, ParamInfo, Params},
     sub_agent::MetadataValue,
 };

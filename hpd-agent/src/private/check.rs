@@ -8,10 +8,11 @@ use crate::{
     compaction::ForkCompaction,
     declare::{
         self, ARROW, AgentInvocationModePolicy, BackgroundNotification, Delegates, HarnessIdentity, Look, REMEDY,
-        SubAgentAvailability, SubAgentContextPolicy, Trace, WITHOUT_LIMIT, Way, exclusive,
+        SubAgentAvailability, SubAgentContextPolicy, Trace, WITHOUT_LIMIT, Way, exclusive, same,
     },
     event::RESERVED_METADATA,
     id::rules,
+    tool::registry,
 };
 
 /// Text assembled in a constant, cut where the room ends.
@@ -138,10 +139,35 @@ pub const fn metadata_key(key: &&'static str) {
 /// The names or ids of all tools of a harness, each with its method and whether it is a constant.
 pub type Texts = &'static [(&'static str, &'static str, bool)];
 
+/// Whether two of them may be the same: certainly not if this says so. `ROOM` is some more than there are texts. Each
+/// text is looked at once, where comparing each with all others takes the compiler seconds for some hundred constants.
+#[must_use]
+pub const fn may_clash<const ROOM: usize>(mut all: Texts) -> bool {
+    let mut hashes = [0; ROOM];
+    while let [(text, ..), tail @ ..] = all {
+        // 0 marks what is free.
+        let hash = registry::hash(text) | 1;
+        let (_, mut slots) = hashes.split_at_mut((hash >> 1) as usize % ROOM);
+        loop {
+            match slots {
+                [slot, ..] if *slot == 0 => {
+                    *slot = hash;
+                    break;
+                }
+                [slot, rest @ ..] if *slot != hash => slots = rest,
+                // The same, or no room behind its place.
+                _ => return true,
+            }
+        }
+        all = tail;
+    }
+    false
+}
+
 /// The name of a tool that is a constant, beside those of the other tools of the harness.
 #[track_caller]
-pub const fn other_tools(method: &str, all: Texts) {
-    if let Some((name, other)) = twice(method, all) {
+pub const fn other_tools(may_clash: bool, method: &str, all: Texts) {
+    if may_clash && let Some((name, other)) = twice(method, all) {
         let text = Text::new()
             .with("HPD0024: this harness has two tools named \"")
             .with(name)
@@ -154,8 +180,8 @@ pub const fn other_tools(method: &str, all: Texts) {
 
 /// An agent id that is a constant, beside those of the other tools of the harness.
 #[track_caller]
-pub const fn other_agents(method: &str, all: Texts) {
-    if let Some((id, other)) = twice(method, all) {
+pub const fn other_agents(may_clash: bool, method: &str, all: Texts) {
+    if may_clash && let Some((id, other)) = twice(method, all) {
         let text = Text::new()
             .with("HPD0025: this harness defines the agent \"")
             .with(id)
@@ -189,22 +215,6 @@ const fn text_of(method: &str, mut all: Texts) -> Option<&'static str> {
         all = tail;
     }
     None
-}
-
-/// From the end: names that are alike mostly begin alike.
-const fn same(one: &str, other: &str) -> bool {
-    let (mut one, mut other) = (one.as_bytes(), other.as_bytes());
-    if one.len() != other.len() {
-        return false;
-    }
-    while let ([one_rest @ .., a], [other_rest @ .., b]) = (one, other) {
-        if *a != *b {
-            return false;
-        }
-        one = one_rest;
-        other = other_rest;
-    }
-    true
 }
 
 /// A subagent that may have no bound.
@@ -242,16 +252,6 @@ mod tests {
     use super::*;
 
     #[test]
-    fn texts_are_compared_whole() {
-        for (one, other) in [("", ""), ("a", "a"), ("größe", "größe")] {
-            assert!(same(one, other), "{one} {other}");
-        }
-        for (one, other) in [("", "a"), ("a", "b"), ("ab", "b"), ("ab", "cb"), ("ab", "ac")] {
-            assert!(!same(one, other), "{one} {other}");
-        }
-    }
-
-    #[test]
     fn of_two_constants_the_later_one_is_wrong_and_beside_a_literal_the_constant() {
         let all: Texts = &[("x", "a", true), ("y", "b", false), ("x", "c", true), ("y", "d", true), ("z", "e", true)];
         assert_eq!(twice("a", all), None);
@@ -259,6 +259,16 @@ mod tests {
         assert_eq!(twice("d", all), Some(("y", "b")));
         assert_eq!(twice("e", all), None);
         assert_eq!(twice("a", &[("x", "a", true), ("x", "b", false)]), Some(("x", "b")));
+    }
+
+    #[test]
+    fn different_texts_do_not_clash_and_equal_ones_do() {
+        let names: Vec<&'static str> = (0..300).map(|at| &*format!("team.reviewer-{at}").leak()).collect();
+        let mut all: Vec<_> = names.iter().map(|name| (*name, *name, true)).collect();
+        assert!(!may_clash::<4096>(all.clone().leak()));
+        assert!(!may_clash::<1>(&[]));
+        all.push(("team.reviewer-7", "again", true));
+        assert!(may_clash::<4096>(all.leak()));
     }
 
     #[test]

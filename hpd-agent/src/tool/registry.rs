@@ -244,7 +244,7 @@ impl<'r> Index<'r> {
 }
 
 /// A hash that can be computed in a constant, eight bytes at a time.
-const fn hash(name: &str) -> u64 {
+pub(crate) const fn hash(name: &str) -> u64 {
     const fn mixed(hash: u64, word: u64) -> u64 {
         let product = (hash ^ word) as u128 * 0x9e37_79b9_7f4a_7c15;
         (product >> 64) as u64 ^ product as u64

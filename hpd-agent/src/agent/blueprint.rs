@@ -25,8 +25,8 @@ pub(crate) struct Blueprint {
     /// Its own client; `None`: the one of the agent that runs it.
     pub(crate) client: Option<Client>,
     pub(crate) tools: ToolTable,
-    /// The names of the harnesses that its tools are from.
-    pub(crate) harnesses: Vec<Arc<str>>,
+    /// The harnesses that its tools are from.
+    pub(crate) harnesses: Vec<Arc<dyn ErasedHarness>>,
     /// The settings of an execution without anything special, once there was one.
     pub(crate) settings: OnceLock<Arc<ExecutionSettings>>,
 }
@@ -54,18 +54,13 @@ pub(crate) enum ToolKind {
     SubAgent(SubAgentTool),
 }
 
+#[derive(Debug)]
 pub(crate) struct FunctionTool {
     pub(crate) harness: Arc<dyn ErasedHarness>,
     pub(crate) index: usize,
     pub(crate) requires_permission: bool,
     /// No other tool of the message runs beside it.
     pub(crate) exclusive: bool,
-}
-
-impl std::fmt::Debug for FunctionTool {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("FunctionTool").field("harness", &self.harness.name()).field("index", &self.index).finish()
-    }
 }
 
 #[derive(Debug)]

@@ -303,9 +303,9 @@ fn compile(
             check_config(&definition, &mut freezer.problems);
             let Definition { agent_id, config, harnesses, .. } = definition;
             let mut tools: Vec<(Arc<Tool>, &Place)> = Vec::new();
-            let mut names = Vec::with_capacity(harnesses.len());
+            let mut own_harnesses = Vec::with_capacity(harnesses.len());
             for harness in harnesses.iter().filter_map(|index| freezer.harnesses.get(*index)) {
-                names.push(Arc::from(harness.harness.name()));
+                own_harnesses.push(Arc::clone(&harness.harness));
                 tools.extend(harness.tools.iter().map(|(tool, at)| (Arc::clone(tool), at)));
             }
             check_tool_names(&agent_id, &tools, &mut freezer.problems);
@@ -325,7 +325,7 @@ fn compile(
                 options: config.chat().map_or_else(|| Arc::clone(&no_options), |chat| Arc::new(chat.options.clone())),
                 client: client.map(Client),
                 tools: table,
-                harnesses: names,
+                harnesses: own_harnesses,
                 agent_id,
                 config,
                 settings: std::sync::OnceLock::new(),

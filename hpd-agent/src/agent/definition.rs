@@ -94,7 +94,7 @@ impl AgentDefinition {
         Self {
             agent_id: blueprint.agent_id.clone(),
             config: blueprint.config.clone(),
-            tool_harnesses: blueprint.harnesses.clone(),
+            tool_harnesses: blueprint.harnesses.iter().map(|harness| Arc::from(harness.name())).collect(),
             tools: blueprint.tools.iter().map(ToolDefinition::of).collect(),
         }
     }

@@ -304,6 +304,12 @@ pub trait ErasedHarness: Send + Sync + 'static {
     ) -> Option<BoxFuture<'h, Result<ToolOutput, ToolError>>>;
 }
 
+impl fmt::Debug for dyn ErasedHarness {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
 impl<H: ToolHarness> ErasedHarness for H {
     fn name(&self) -> &str {
         H::TYPE.identity.name

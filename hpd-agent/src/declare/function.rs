@@ -298,6 +298,9 @@ impl<E: Into<BoxError>> IntoToolError for E {
     }
 }
 
+/// How the name of every `Result` type begins.
+const RESULT: &str = "core::result::Result<";
+
 /// What an [`#[ai_function]`](crate::ai_function) may return: anything that serializes, or a `Result` of it with any
 /// error. A [`ToolOutput`] is passed on as it is.
 #[diagnostic::on_unimplemented(
@@ -313,10 +316,19 @@ pub trait IntoToolOutput {
 #[diagnostic::do_not_recommend]
 impl<T: Serialize> IntoToolOutput for T {
     fn into_tool_output(self) -> Result<ToolOutput, ToolError> {
-        // A `ToolOutput` serializes too, for the journal, but is the output itself. The type cannot be told from others
-        // by a trait, nor by its id, since a result need not be `'static`.
-        let output = if std::any::type_name::<T>() == std::any::type_name::<ToolOutput>() {
+        // A `ToolOutput` serializes too, for the journal, but is the output itself, and a `Result` behind `impl Serialize`
+        // still says whether the call failed. Neither can be told from other types by a trait, nor by its id, since a
+        // result need not be `'static`.
+        let name = std::any::type_name::<T>();
+        let output = if name == std::any::type_name::<ToolOutput>() {
             serde_json::to_value(&self).and_then(serde_json::from_value)
+        } else if name.starts_with(RESULT) {
+            match serde_json::to_value(&self).and_then(serde_json::from_value::<Result<Value, Value>>) {
+                Ok(Ok(value)) => ToolOutput::serialize_value(&value),
+                Ok(Err(Value::String(error))) => return Err(ToolError::new(error)),
+                Ok(Err(error)) => return Err(ToolError::new(error.to_string())),
+                Err(error) => Err(error),
+            }
         } else {
             ToolOutput::serialize_value(&self)
         };
@@ -371,6 +383,12 @@ mod tests {
         assert_eq!(Output(own).into_tool_result().unwrap_err().to_string(), "own");
         assert_eq!(Output("text").into_tool_result().unwrap().text(), "text");
         assert_eq!(Output(()).into_tool_result().unwrap().text(), "null");
+        // Behind `impl Serialize` the trait is taken for a `Result` too.
+        fn hidden(result: Result<u32, &'static str>) -> impl Serialize {
+            result
+        }
+        assert_eq!(Output(hidden(Ok(1))).into_tool_result().unwrap().text(), "1");
+        assert_eq!(Output(hidden(Err("no"))).into_tool_result().unwrap_err().to_string(), "no");
         let output = ToolOutput::rendered(&serde_json::json!({"a": 1}), "one");
         assert_eq!(Output(output.clone()).into_tool_result().unwrap(), output);
         let failed: Result<ToolOutput, ToolError> = Ok(ToolOutput::error("not today"));

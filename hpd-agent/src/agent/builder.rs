@@ -4,8 +4,9 @@ use super::{
     Agent, BuildError, BuildProblem,
     blueprint::{Blueprint, Client, Tool, ToolTable},
     cycles,
-    freeze::{Definition, Factory, Freezer, Place},
+    freeze::{Definition, DefinitionSource, Factory, Freezer, Place},
     inner::AgentInner,
+    materialize,
     schemas::{self, Shown},
 };
 use crate::{
@@ -51,6 +52,7 @@ pub struct AgentBuilder {
     permissions: Permissions,
     session_store: Option<Arc<dyn SessionStore>>,
     agent_store: Option<Arc<dyn AgentStore>>,
+    replaced: Vec<Arc<str>>,
 }
 
 /// A harness of the root agent.
@@ -88,6 +90,7 @@ impl AgentBuilder {
             permissions: Permissions::default(),
             session_store: None,
             agent_store: None,
+            replaced: Vec::new(),
         }
     }
 
@@ -218,7 +221,46 @@ impl AgentBuilder {
         self
     }
 
-    /// Evaluates and checks all declarations and builds the agent.
+    /// Lets [`build`](Self::build) write a new version of a child's definition in the agent store, when the declaration
+    /// has changed on purpose. Earlier versions stay. Without this a definition that is another one than the store's, or
+    /// that of another owner, is an error.
+    ///
+    /// ```
+    /// # use hpd_agent::{prelude::*, store::memory::MemoryAgentStore, testing::ScriptedChatClient};
+    /// # use std::sync::Arc;
+    /// struct Team { instructions: &'static str }
+    ///
+    /// #[tool_harness]
+    /// impl Team {
+    ///     /// Reviews a draft.
+    ///     #[subagent(agent_id = "reviewer")]
+    ///     fn reviewer(&self) -> AgentConfig {
+    ///         AgentConfig::new("Reviewer").with_system_instructions(self.instructions)
+    ///     }
+    /// }
+    ///
+    /// # tokio::runtime::Builder::new_current_thread().build()?.block_on(async {
+    /// let store = Arc::new(MemoryAgentStore::new());
+    /// let builder = |instructions| {
+    ///     Agent::builder()
+    ///         .with_chat_client(ScriptedChatClient::texts(["Hello."]))
+    ///         .with_agent_store(store.clone())
+    ///         .with_tool_harness_value(Team { instructions })
+    /// };
+    /// builder("Be kind.").build().await?;
+    /// assert!(builder("Be strict.").build().await.is_err());
+    /// builder("Be strict.").replace_definition("reviewer").build().await?;
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// # })?;
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn replace_definition(mut self, agent_id: impl Into<Arc<str>>) -> Self {
+        self.replaced.push(agent_id.into());
+        self
+    }
+
+    /// Evaluates and checks all declarations, builds the agent, and keeps the definitions of its children in the agent
+    /// store.
     ///
     /// # Errors
     ///
@@ -238,7 +280,14 @@ impl AgentBuilder {
 
         let names: Vec<Arc<str>> = self.config.tool_harnesses().map(Arc::from).collect();
         let context = HarnessContext::new(agent_id.clone(), Arc::clone(self.config.shared_name()));
-        freezer.definitions.push(Definition { agent_id, config: self.config, harnesses: Vec::new(), at: at.clone() });
+        freezer.definitions.push(Definition {
+            agent_id,
+            config: self.config,
+            harnesses: Vec::new(),
+            declared: 0,
+            at: at.clone(),
+            source: DefinitionSource::Root,
+        });
         // All are there by name before the first one is looked up.
         for wanted in &self.harnesses {
             if let Wanted::Dynamic(harness) = wanted
@@ -265,9 +314,16 @@ impl AgentBuilder {
         if let Some(root) = freezer.definitions.first_mut() {
             root.harnesses = harnesses;
         }
+        let agent_store = self.agent_store.unwrap_or_else(|| Arc::new(MemoryAgentStore::new()));
         freezer.run(&context).await;
+        freezer.resolve_sources(&*agent_store, &context).await;
+        let writes = freezer.compare(&*agent_store, &self.replaced).await;
 
         let blueprints = compile(&mut freezer, self.client.as_ref(), &self.providers);
+        if freezer.problems.is_empty() {
+            // Nothing of an agent that cannot be built is kept.
+            freezer.problems = materialize::write(writes, &*agent_store).await;
+        }
         if !freezer.problems.is_empty() {
             return Err(BuildError::new(freezer.problems));
         }
@@ -276,7 +332,7 @@ impl AgentBuilder {
             self.client.map(Client),
             self.permissions,
             self.session_store.unwrap_or_else(|| Arc::new(MemorySessionStore::new())),
-            self.agent_store.unwrap_or_else(|| Arc::new(MemoryAgentStore::new())),
+            agent_store,
         )))
     }
 }
@@ -373,7 +429,8 @@ fn check_config(definition: &Definition, problems: &mut Vec<BuildProblem>) {
             problems.push(BuildProblem::ZeroLimit { at: at(), limit });
         }
     }
-    if config.name().trim().is_empty() {
+    let is_there = definition.source != DefinitionSource::Stored { is_there: false };
+    if is_there && config.name().trim().is_empty() {
         problems.push(BuildProblem::Blank { at: at(), what: "the agent's name" });
     }
     if config.sections().iter().any(|section| section.name().trim().is_empty() || section.text().trim().is_empty()) {

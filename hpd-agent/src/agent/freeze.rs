@@ -40,9 +40,25 @@ pub(crate) type Factory = Arc<dyn Fn() -> Arc<dyn ErasedHarness> + Send + Sync>;
 pub(crate) struct Definition {
     pub(crate) agent_id: AgentId,
     pub(crate) config: AgentConfig,
-    /// Indices of [`Frozen::harnesses`].
+    /// Indices of [`Freezer::harnesses`].
     pub(crate) harnesses: Vec<usize>,
+    /// So many of them are from the declaration itself.
+    pub(crate) declared: usize,
     pub(crate) at: Place,
+    pub(crate) source: DefinitionSource,
+}
+
+/// Where a definition comes from, and whether it is there yet.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum DefinitionSource {
+    /// The builder.
+    Root,
+    /// The declaration.
+    Supplied,
+    /// The agent that carries the declaration's harness.
+    Parent { is_there: bool },
+    /// The agent store.
+    Stored { is_there: bool },
 }
 
 /// A harness whose declarations are evaluated.
@@ -59,6 +75,19 @@ pub(crate) struct FrozenHarness {
 pub(crate) enum Place {
     Builder,
     Method(Arc<dyn ErasedHarness>, usize),
+}
+
+impl Place {
+    /// Who owns what is declared here: `package:Harness.method`.
+    pub(crate) fn owner(&self) -> String {
+        match self {
+            Self::Builder => String::new(),
+            Self::Method(harness, index) => {
+                let method = harness.info(*index).map_or("", |info| info.method.as_ref());
+                format!("{}:{}.{method}", harness.package(), harness.name())
+            }
+        }
+    }
 }
 
 impl fmt::Display for Place {
@@ -305,7 +334,6 @@ impl Freezer {
             self.problems.push(BuildProblem::Excluded { at: at.to_string(), text });
         }
 
-        let config = self.supported_source(at, source);
         self.unsupported_unless(at, mode == AgentInvocationModePolicy::SynchronousOnly, "invocation_mode", &mode);
         self.unsupported_unless(at, lifecycle == SubAgentLifecycle::OneShot, "lifecycle", &lifecycle);
         let none_applied = !matches!(compaction, Some(ForkCompaction::Apply(_)));
@@ -333,13 +361,18 @@ impl Freezer {
             };
             harnesses.extend(place.filter(|index| !harnesses.contains(index)));
         }
-        let (agent_id, tool_name, config) = (agent_id?, tool_name?, config?);
-        let names: Vec<Arc<str>> = config.tool_harnesses().map(Arc::from).collect();
-        for name in names {
-            harnesses.extend(self.harness_named(&name, at).filter(|index| !harnesses.contains(index)));
-        }
+        let (agent_id, tool_name) = (agent_id?, tool_name?);
+        // Of the others nothing is known yet.
+        let (config, source) = match source {
+            SubAgentSource::Supplied(config) => (config, DefinitionSource::Supplied),
+            SubAgentSource::Parent => (AgentConfig::new(""), DefinitionSource::Parent { is_there: false }),
+            SubAgentSource::Stored => (AgentConfig::new(""), DefinitionSource::Stored { is_there: false }),
+        };
+        let declared = harnesses.len();
+        self.add_named(&config, &mut harnesses, at);
         let child = self.definitions.len();
-        self.definitions.push(Definition { agent_id: agent_id.clone(), config, harnesses, at: at.clone() });
+        let (agent_id, at) = (agent_id.clone(), at.clone());
+        self.definitions.push(Definition { agent_id: agent_id.clone(), config, harnesses, declared, at, source });
         let identity = ChildIdentity::new(tool_name.clone(), agent_id, source_kind, metadata);
         let rest = RestOfDeclaration {
             recursion,
@@ -352,18 +385,11 @@ impl Freezer {
         Some(Tool { spec: ToolSpec::new(tool_name, description?, shared_schema(mode, context)), kind })
     }
 
-    fn supported_source(&mut self, at: &Place, source: SubAgentSource) -> Option<AgentConfig> {
-        match source {
-            SubAgentSource::Supplied(config) => Some(config),
-            SubAgentSource::Parent | SubAgentSource::Stored => {
-                self.problems.push(BuildProblem::NotSupported {
-                    at: at.to_string(),
-                    argument: "source",
-                    value: source.kind().to_owned(),
-                    advice: "define the child with `SubAgent::from_config` or by returning an `AgentConfig`",
-                });
-                None
-            }
+    /// The harnesses that a configuration names, each once.
+    pub(crate) fn add_named(&mut self, config: &AgentConfig, harnesses: &mut Vec<usize>, at: &Place) {
+        let names: Vec<Arc<str>> = config.tool_harnesses().map(Arc::from).collect();
+        for name in names {
+            harnesses.extend(self.harness_named(&name, at).filter(|index| !harnesses.contains(index)));
         }
     }
 

@@ -6,6 +6,7 @@
 mod blueprint;
 mod build_error;
 mod builder;
+mod canonical;
 mod cycles;
 mod definition;
 mod delegate;
@@ -16,10 +17,12 @@ mod execute;
 mod freeze;
 mod inner;
 mod lane;
+mod materialize;
 mod model;
 mod permit;
 mod run;
 mod schemas;
+mod sources;
 mod tools;
 mod tree;
 

@@ -120,17 +120,63 @@ impl SubAgent {
         Self::new(agent_id, SubAgentSource::Supplied(config))
     }
 
-    /// A child with the parent's effective configuration.
+    /// A child with the configuration that its parent has when the agent is built: name, instructions, model, limits
+    /// and harnesses. Harnesses given to the child come after these. Of several agents that carry the declaration's
+    /// harness, the parent is the one nearest to the root.
     ///
-    /// Not yet: [`build`](crate::agent::AgentBuilder::build) refuses it in this version.
+    /// ```
+    /// # use hpd_agent::prelude::*;
+    /// #[derive(Default)]
+    /// struct Team;
+    ///
+    /// #[tool_harness]
+    /// impl Team {
+    ///     /// Does a part of the work that needs no attention of yours.
+    ///     #[subagent]
+    ///     fn helper(&self) -> SubAgent {
+    ///         SubAgent::from_parent("team.helper")
+    ///     }
+    /// }
+    /// ```
     #[must_use]
     pub fn from_parent(agent_id: impl Into<Arc<str>>) -> Self {
         Self::new(agent_id, SubAgentSource::Parent)
     }
 
-    /// A child whose definition is in the agent store.
+    /// A child whose definition is in the agent store of the agent that is built: the current version of it, an
+    /// [`AgentConfig`] as JSON. If the same tree declares an agent of this id, it is that one.
+    /// [`build`](crate::agent::AgentBuilder::build) fails when there is neither.
     ///
-    /// Not yet: [`build`](crate::agent::AgentBuilder::build) refuses it in this version.
+    /// ```
+    /// # use hpd_agent::{prelude::*, id::AgentId, store::{*, memory::MemoryAgentStore}, testing::ScriptedChatClient};
+    /// # use std::sync::Arc;
+    /// #[derive(Default)]
+    /// struct Team;
+    ///
+    /// #[tool_harness]
+    /// impl Team {
+    ///     /// Answers as the user has asked it to.
+    ///     #[subagent]
+    ///     fn assistant(&self) -> SubAgent {
+    ///         SubAgent::from_agent_id("user.assistant")
+    ///     }
+    /// }
+    ///
+    /// # tokio::runtime::Builder::new_current_thread().build()?.block_on(async {
+    /// let config = AgentConfig::new("Assistant").with_system_instructions("Rhyme.");
+    /// let record = AgentRecord::new(AgentId::new("user.assistant")?, serde_json::to_string(&config)?);
+    /// let store = Arc::new(MemoryAgentStore::new());
+    /// store.save(record, ExpectedVersion::Absent).await?;
+    /// let agent = Agent::builder()
+    ///     .with_chat_client(ScriptedChatClient::texts(["Hello."]))
+    ///     .with_agent_store(store)
+    ///     .with_tool_harness::<Team>()
+    ///     .build()
+    ///     .await?;
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// # })?;
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     #[must_use]
     pub fn from_agent_id(agent_id: impl Into<Arc<str>>) -> Self {
         Self::new(agent_id, SubAgentSource::Stored)

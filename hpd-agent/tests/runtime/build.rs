@@ -116,18 +116,6 @@ impl Later {
         AgentConfig::new("x")
     }
 
-    /// From elsewhere.
-    #[subagent]
-    fn parents(&self) -> SubAgent {
-        SubAgent::from_parent("later.parent")
-    }
-
-    /// From elsewhere.
-    #[subagent]
-    fn stored(&self) -> SubAgent {
-        SubAgent::from_agent_id("later.stored")
-    }
-
     /// With everything else.
     #[subagent]
     fn with_all(&self) -> SubAgent {
@@ -157,8 +145,6 @@ async fn what_does_not_work_yet_is_an_error_that_names_the_argument() {
             "invocation_mode",
             "invocation_mode",
             "lifecycle",
-            "source",
-            "source",
             "invocation_mode",
             "fork_compaction",
             "background_notification",

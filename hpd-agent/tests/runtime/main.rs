@@ -22,6 +22,7 @@ mod odd_clients;
 mod permissions;
 mod schemas;
 mod sessions;
+mod sources;
 mod support;
 mod threads;
 mod tools;

@@ -104,6 +104,11 @@ impl SubAgentTool {
         Self { identity, context, mode, availability, child, rest }
     }
 
+    /// The same if the declaration says any of it.
+    pub(crate) fn said(&self) -> Option<&RestOfDeclaration> {
+        self.rest.as_deref()
+    }
+
     pub(crate) fn rest(&self) -> &RestOfDeclaration {
         self.rest.as_deref().unwrap_or_else(|| RestOfDeclaration::nothing())
     }

@@ -1,7 +1,7 @@
 //! Canonical JSON: one line, the members of every object in the order of their names, whatever the features of the JSON
 //! library are. What is the same has the same text, so texts can be compared and fingerprinted.
 
-use std::collections::BTreeMap;
+use std::{collections::BTreeMap, fmt::Write as _};
 
 use serde::Serialize;
 use serde_json::Value;
@@ -25,17 +25,31 @@ fn write(value: &Value, out: &mut String) {
             out.push(']');
         }
         Value::Object(members) => {
-            let sorted: BTreeMap<&String, &Value> = members.iter().collect();
+            let mut sorted: Vec<(&String, &Value)> = members.iter().collect();
+            sorted.sort_unstable_by_key(|(name, _)| *name);
             out.push('{');
             for (at, (name, value)) in sorted.into_iter().enumerate() {
                 out.push_str(if at > 0 { "," } else { "" });
-                out.push_str(&Value::from(name.as_str()).to_string());
+                write_text(name, out);
                 out.push(':');
                 write(value, out);
             }
             out.push('}');
         }
-        plain => out.push_str(&plain.to_string()),
+        Value::String(text) => write_text(text, out),
+        // Writing to a string cannot fail.
+        plain => drop(write!(out, "{plain}")),
+    }
+}
+
+fn write_text(text: &str, out: &mut String) {
+    match text.bytes().all(|byte| byte >= b' ' && byte != b'"' && byte != b'\\') {
+        true => {
+            out.push('"');
+            out.push_str(text);
+            out.push('"');
+        }
+        false => out.push_str(&Value::from(text).to_string()),
     }
 }
 

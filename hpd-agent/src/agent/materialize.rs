@@ -151,7 +151,7 @@ fn fingerprint(text: &str) -> String {
     digits
 }
 
-/// What is kept beside a definition: it may change, and the agent stays the same.
+/// What is kept beside a definition: it may change, and the agent stays the same. What is not said is left out.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
 struct Declaration<'t> {
@@ -160,28 +160,38 @@ struct Declaration<'t> {
     context_policy: SubAgentContextPolicy,
     invocation_mode: AgentInvocationModePolicy,
     availability: SubAgentAvailability,
+    #[serde(flatten)]
+    rest: Option<Rest<'t>>,
+    #[serde(skip_serializing_if = "Metadata::is_empty")]
+    metadata: &'t Metadata,
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Rest<'t> {
     recursion: Recursion,
     lifecycle: SubAgentLifecycle,
     fork_compaction: &'t ForkCompaction,
     background_notification: &'t BackgroundNotification,
     run_config: &'t SubAgentRunConfig,
-    metadata: &'t Metadata,
 }
 
 impl Declaration<'_> {
     fn of(tool: &Tool, child: &SubAgentTool) -> String {
-        let rest = child.rest();
+        let rest = child.said().map(|rest| Rest {
+            recursion: rest.recursion,
+            lifecycle: rest.lifecycle,
+            fork_compaction: &rest.fork_compaction,
+            background_notification: &rest.background_notification,
+            run_config: &rest.run_config,
+        });
         let declaration = Declaration {
             name: tool.name().as_str(),
             description: tool.spec.description(),
             context_policy: child.context,
             invocation_mode: child.mode,
             availability: child.availability,
-            recursion: rest.recursion,
-            lifecycle: rest.lifecycle,
-            fork_compaction: &rest.fork_compaction,
-            background_notification: &rest.background_notification,
-            run_config: &rest.run_config,
+            rest,
             metadata: &child.identity.metadata,
         };
         // Plain data with names as keys, which cannot fail.

@@ -155,14 +155,24 @@ pub enum BuildProblem {
         harness: String,
     },
     /// A harness name that no registry knows.
-    #[error("{at}: there is no tool harness `{name}`: {reason}")]
+    #[error("{at}: {source}")]
     UnknownHarness {
         /// Where it is asked for.
         at: String,
-        /// The name.
-        name: String,
         /// Why.
-        reason: String,
+        source: RegistryError,
+    },
+    /// A tool in a definition file by which no harness is meant.
+    #[error("{at}: {}", unknown_tool(tool, harness.as_deref(), near.as_deref()))]
+    UnknownTool {
+        /// The entry of the file.
+        at: String,
+        /// The tool.
+        tool: String,
+        /// The harness that is said to be meant by it.
+        harness: Option<String>,
+        /// The name that it was probably meant to be.
+        near: Option<String>,
     },
     /// A harness type of which no instance can be made.
     #[error(
@@ -250,6 +260,22 @@ pub enum BuildProblem {
     },
 }
 
+/// What is wrong with a name in `tools`, and what to do.
+fn unknown_tool(tool: &str, harness: Option<&str>, near: Option<&str>) -> String {
+    let near = near.map(|near| format!(", did you mean `{near}`?")).unwrap_or_default();
+    match harness {
+        None => format!(
+            "there is no tool `{tool}`{near}; say with `DefinitionFiles::with_tool` which harness is meant by it, or name \
+             a harness"
+        ),
+        Some(harness) => format!(
+            "the tool `{tool}` means the harness `{harness}`, which is not there{near}; give \
+             `DefinitionFiles::with_tool` the name of another, or add it with `DynamicRegistry::add` before agents are \
+             built"
+        ),
+    }
+}
+
 impl BuildProblem {
     /// The stable code of this problem.
     #[must_use]
@@ -268,6 +294,7 @@ impl BuildProblem {
             Self::HarnessName { source } => source.code(),
             Self::EndlessHarness { .. } => "endless_harness",
             Self::UnknownHarness { .. } => "unknown_harness",
+            Self::UnknownTool { .. } => "unknown_tool",
             Self::NoHarnessInstance { .. } => "no_harness_instance",
             Self::Definition { .. } => "definition_failed",
             Self::Contradiction { .. } => "contradiction",

@@ -19,15 +19,15 @@ use crate::{
     compaction::ForkCompaction,
     declare::{
         AgentConfig, AgentInvocationModePolicy, CapabilityInfo, CapabilityKind, CarriedHarness, DynamicHarness,
-        ErasedHarness, FunctionInfo, HarnessContext, HarnessKey, HarnessRef, Metadata, SubAgent, SubAgentContextPolicy,
-        SubAgentInfo, SubAgentLifecycle, SubAgentRunConfig, SubAgentSource, exclusive,
+        ErasedHarness, FileEntry, FunctionInfo, HarnessContext, HarnessKey, HarnessRef, Metadata, Origin, SubAgent,
+        SubAgentContextPolicy, SubAgentInfo, SubAgentLifecycle, SubAgentRunConfig, SubAgentSource, exclusive,
     },
     error::IdError,
     event::RESERVED_METADATA,
     id::{AgentId, ToolName},
     subagent::ChildIdentity,
     tool::{
-        DynamicRegistry, Found, check_name,
+        DynamicRegistry, Found, RegistryError, check_name,
         schema::{function_schema, subagent_schema},
     },
 };
@@ -59,6 +59,17 @@ pub(crate) struct FrozenHarness {
 pub(crate) enum Place {
     Builder,
     Method(Arc<dyn ErasedHarness>, usize),
+}
+
+impl Place {
+    /// The same, in another line than that in which it begins.
+    fn with_origin(&self, origin: &Origin) -> String {
+        let method = match self {
+            Self::Builder => None,
+            Self::Method(harness, index) => harness.info(*index).map(|info| (harness.name(), &info.method)),
+        };
+        method.map_or_else(|| self.to_string(), |(harness, method)| format!("`{harness}.{method}` ({origin})"))
+    }
 }
 
 impl fmt::Display for Place {
@@ -153,14 +164,42 @@ impl Freezer {
     /// The place of a harness that is asked for by its name.
     pub(crate) fn harness_named(&mut self, name: &str, at: &Place) -> Option<usize> {
         match self.registry.find(name) {
-            Ok(Found::Generated(harness)) => self.harness(&harness, at),
-            Ok(Found::Dynamic(harness)) => Some(self.add(harness)),
-            Err(reason) => {
-                let (at, name, reason) = (at.to_string(), name.to_owned(), reason.to_string());
-                self.problems.push(BuildProblem::UnknownHarness { at, name, reason });
+            Ok(found) => self.found(found, at),
+            Err(source) => {
+                self.problems.push(BuildProblem::UnknownHarness { at: at.to_string(), source });
                 None
             }
         }
+    }
+
+    fn found(&mut self, found: Found, at: &Place) -> Option<usize> {
+        match found {
+            Found::Generated(harness) => self.harness(&harness, at),
+            Found::Dynamic(harness) => Some(self.add(harness)),
+        }
+    }
+
+    /// The place of a harness that an entry of a definition file asks for. What is wrong is told of the entry.
+    fn entry(&mut self, entry: &FileEntry, method: &Place) -> Option<usize> {
+        let source = match self.registry.find(&entry.harness) {
+            Ok(found) => return self.found(found, method),
+            Err(source) => source,
+        };
+        let at = method.with_origin(&entry.origin);
+        self.problems.push(match (source, &entry.tools) {
+            (RegistryError::Unknown { near, .. }, Some(tools)) => {
+                let is_given = tools.contains_key(&entry.written);
+                let names: Vec<_> = tools.keys().cloned().collect();
+                BuildProblem::UnknownTool {
+                    at,
+                    tool: entry.written.to_string(),
+                    harness: is_given.then(|| entry.harness.to_string()),
+                    near: if is_given { near } else { self.registry.near(&entry.written, &names) },
+                }
+            }
+            (source, _) => BuildProblem::UnknownHarness { at, source },
+        });
+        None
     }
 
     /// The place of a harness that was made at run time and that nobody looks up.
@@ -330,6 +369,7 @@ impl Freezer {
                 CarriedHarness::Type(harness) => self.harness(&harness, at),
                 CarriedHarness::Named(name) => self.harness_named(&name, at),
                 CarriedHarness::Dynamic(harness) => self.carried(harness),
+                CarriedHarness::Entry(entry) => self.entry(&entry, at),
             };
             harnesses.extend(place.filter(|index| !harnesses.contains(index)));
         }

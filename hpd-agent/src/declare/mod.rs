@@ -34,7 +34,7 @@ pub(crate) use self::{
     function::sentence,
     identity::same,
     policy::exclusive,
-    sub_agent::CarriedHarness,
+    sub_agent::{CarriedHarness, FileEntry},
 };
 #[doc(hidden)]
 pub use self::{

@@ -114,9 +114,14 @@ impl DynamicRegistry {
         if let Some(harness) = self.get(name) {
             return Ok(Found::Dynamic(harness));
         }
+        Err(RegistryError::Unknown { name: name.to_owned(), near: self.near(name, &[]) })
+    }
+
+    /// The harness that was probably meant by a name, or the one of `more` that was.
+    pub(crate) fn near(&self, name: &str, more: &[Arc<str>]) -> Option<String> {
         let names = self.names();
-        let known = registry::names().chain(names.iter().map(|name| &**name));
-        Err(RegistryError::Unknown { name: name.to_owned(), near: nearest(name, known).map(str::to_owned) })
+        let known = registry::names().chain(names.iter().chain(more).map(|name| &**name));
+        nearest(name, known).map(str::to_owned)
     }
 }
 

@@ -94,7 +94,7 @@ impl Registration {
 pub enum RegistryError {
     /// No harness of this name was linked into the program.
     #[error(
-        "no tool harness is registered as `{name}`{}; if a dependency declares it, name that dependency in your code \
+        "there is no tool harness `{name}`{}; if a dependency declares it, name that dependency in your code \
          (`use the_crate as _;`), or it is not linked; if it is made at run time, add it with `DynamicRegistry::add` \
          before agents are built",
         near.as_ref().map(|near| format!(", did you mean `{near}`?")).unwrap_or_default()

@@ -2,7 +2,7 @@ use std::fmt;
 
 use crate::{
     chat::{ChatProviderError, SchemaError},
-    declare::{REMEDY, WITHOUT_LIMIT},
+    declare::WITHOUT_LIMIT,
     error::{BoxError, IdError},
     tool::RegistryError,
 };
@@ -45,7 +45,8 @@ impl fmt::Display for BuildError {
 
 impl std::error::Error for BuildError {}
 
-/// One thing that is wrong with an agent. `at` names the place: a harness method with its source line, or the builder.
+/// One thing that is wrong with an agent. `at` names the place: a tool of a harness with the line at which it is
+/// declared, in the program or in a definition file, or the builder. What to do is told in the words of that place.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum BuildProblem {
@@ -74,12 +75,12 @@ pub enum BuildProblem {
         source: IdError,
     },
     /// A tool without a description.
-    #[error(
-        "{at}: the tool has no description: write a doc comment, `description = \"…\"` or `.with_description(\"…\")`"
-    )]
+    #[error("{at}: the tool has no description: {advice}")]
     MissingDescription {
         /// Where.
         at: String,
+        /// What to do.
+        advice: &'static str,
     },
     /// A tool with arguments that the agent's provider cannot be told of.
     #[error("{at}: the model of agent `{agent}` does not take the tool `{tool}`: {source}")]
@@ -102,7 +103,7 @@ pub enum BuildProblem {
         agent: String,
     },
     /// Two tools of one agent have one name.
-    #[error("agent `{agent}` has two tools named `{tool}`: {first} and {second}; rename one with `name = \"…\"`")]
+    #[error("agent `{agent}` has two tools named `{tool}`: {first} and {second}; give one of them another name")]
     DuplicateTool {
         /// The agent.
         agent: String,
@@ -184,12 +185,12 @@ pub enum BuildProblem {
         /// The type.
         harness: &'static str,
     },
-    /// A method that failed to give its definition.
-    #[error("{at}: the method returned an error: {source}")]
+    /// A method or a closure that failed to give its definition.
+    #[error("{at}: the definition failed: {source}")]
     Definition {
         /// Where.
         at: String,
-        /// The method's error.
+        /// Its error.
         source: BoxError,
     },
     /// An attribute argument and the returned value say different things.
@@ -207,20 +208,24 @@ pub enum BuildProblem {
         value: String,
     },
     /// Two policies that exclude each other.
-    #[error("{at}: {text}")]
+    #[error("{at}: {text}{remedy}")]
     Excluded {
         /// Where.
         at: String,
-        /// What is wrong and what to do.
+        /// What is wrong.
         text: &'static str,
+        /// What to do.
+        remedy: &'static str,
     },
     /// Agents that can delegate to each other for ever, as far as their declarations say.
-    #[error("{at}: {WITHOUT_LIMIT}{cycle}{REMEDY}")]
+    #[error("{at}: {WITHOUT_LIMIT}{cycle}{remedy}")]
     UnboundedDelegation {
         /// Where the first delegation of the cycle is declared.
         at: String,
         /// The cycle: `A.reviewer → B.editor → A`.
         cycle: String,
+        /// What to do.
+        remedy: &'static str,
     },
     /// Something that this version cannot do yet.
     #[error("{at}: `{argument} = {value}` is not supported by this version: {advice}")]

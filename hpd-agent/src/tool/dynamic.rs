@@ -60,6 +60,7 @@ impl DynamicRegistry {
                 name: harness.name().to_owned(),
                 first: first.origin().to_string(),
                 second: harness.origin().to_string(),
+                advice: "give one of them another name, or put one in the other's place with `DynamicRegistry::replace`",
             }),
             _ => {
                 harnesses.insert(Arc::clone(harness.shared_name()), harness);

@@ -106,10 +106,7 @@ pub enum RegistryError {
         near: Option<String>,
     },
     /// Two harnesses have one name.
-    #[error(
-        "two tool harnesses are registered as `{name}`: at {first} and at {second}; give one of them another name, \
-         for example with `#[tool_harness(name = \"…\")]`"
-    )]
+    #[error("two tool harnesses are registered as `{name}`: at {first} and at {second}; {advice}")]
     Duplicate {
         /// The name.
         name: String,
@@ -117,6 +114,8 @@ pub enum RegistryError {
         first: String,
         /// Where the other one is declared.
         second: String,
+        /// What to do.
+        advice: &'static str,
     },
     /// A harness made at run time has the name of one that the program was compiled with.
     #[error(
@@ -268,7 +267,8 @@ pub(crate) const fn hash(name: &str) -> u64 {
 
 fn duplicate(one: &Registration, other: &Registration) -> RegistryError {
     let at = |one: &Registration| format!("{}:{}", one.location.file(), one.location.line());
-    RegistryError::Duplicate { name: one.name.to_owned(), first: at(one), second: at(other) }
+    let advice = "give one of them another name, for example with `#[tool_harness(name = \"…\")]`";
+    RegistryError::Duplicate { name: one.name.to_owned(), first: at(one), second: at(other), advice }
 }
 
 #[cfg(test)]

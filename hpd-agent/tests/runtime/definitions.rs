@@ -177,6 +177,25 @@ async fn what_this_version_cannot_do_is_refused_when_the_agent_is_built() {
     }
 }
 
+/// Whoever writes a file has fields, and neither attributes nor methods.
+#[tokio::test]
+async fn advice_for_files_speaks_of_fields() {
+    for (fields, advice) in [
+        ("fork_compaction: Disable", "write `context: Fork` or `context: ModelChoice`"),
+        ("background_notification: None", "write `invocation_mode: BackgroundOnly` or `invocation_mode: ModelChoice`"),
+        (
+            "availability: any_allowed_depth\ntool_harnesses: team",
+            "bound one of them with `availability: 2`, or permit it with `recursion: Allowed`",
+        ),
+    ] {
+        let text = format!("---\nname: a\ndescription: A.\n{fields}\n---\nDo it.\n");
+        let team = files().with_markdown("a.md", text).load("team").unwrap();
+        let error = builder(&ScriptedChatClient::texts(["x"])).with_dynamic_harness(team).build().await.unwrap_err();
+        let told = error.to_string();
+        assert!(told.contains(advice) && !told.contains("::"), "{fields}: {told}");
+    }
+}
+
 /// What is wrong with a text: the code of the problem, its line, and what its sentence says.
 fn refused(code: &str, line: Option<u32>, text: &str, says: &[&str]) {
     let error = match files().with_markdown("a.md", text).load("team") {
@@ -452,27 +471,30 @@ fn keys_of_json_are_unique_at_every_depth() {
 /// What is large is read in the time that its size explains, and told in messages that can be read.
 #[test]
 fn large_definitions_are_read_in_linear_time() {
-    let names: String = (0..100_000).map(|at| format!("t{at},")).collect();
-    let fields = format!("\"tools\": \"Write,{names}\", \"disallowedTools\": \"{}\"", &names[..300_000]);
+    let names = |range: std::ops::Range<u32>| range.map(|at| format!("t{at},")).collect::<String>();
+    let (names, denied) = (names(0..80_000), names(40_000..80_000));
+    let fields = format!("\"tools\": \"Write,{names}\", \"disallowedTools\": \"{denied}\"");
     let text = format!("{{\"a\": {{\"description\": \"A.\", \"prompt\": \"x\", {fields}}}}}");
     let begun = std::time::Instant::now();
     files().with_json("a.json", text).load("team").unwrap();
     let long = "n".repeat(400_000);
-    let mut errors = vec![files().with_json("a.json", format!("[{{\"name\": \"{long}\", \"{long}\": 1}}]"))];
+    let json = format!("[{{\"name\": \"{long}\", \"{long}\": 1}}]");
+    let mut wrong = vec![("json", files().with_json("a.json", json))];
     for field in [
-        format!("name: {long}"),
-        format!("{long}: 1"),
-        format!("? {long}\n: 1"),
-        format!("tools: '{long}('"),
-        format!("model: {long}"),
-        format!("fork_compaction: {{kind: {long}}}"),
-        format!("metadata: {{a: *{long}}}"),
+        "name: LONG",
+        "LONG: 1",
+        "? LONG\n: 1",
+        "tools: 'LONG('",
+        "model: LONG",
+        "fork_compaction: {kind: LONG}",
+        "metadata: {a: *LONG}",
     ] {
-        errors.push(files().with_markdown("a.md", format!("---\n{field}\ndescription: A.\n---\nDo it.\n")));
+        let text = format!("---\n{}\ndescription: A.\n---\nDo it.\n", field.replace("LONG", &long));
+        wrong.push((field, files().with_markdown("a.md", text)));
     }
-    for files in errors {
+    for (field, files) in wrong {
         let error = files.load("team").unwrap_err().to_string();
-        assert!(error.len() < 2_000, "{} bytes, that begin {:?}", error.len(), &error[..300]);
+        assert!(error.len() < 2_000, "{field}: {} bytes", error.len());
     }
     assert!(begun.elapsed().as_secs() < 20, "{:?}", begun.elapsed());
 }
@@ -586,7 +608,7 @@ fn what_may_not_be_read_is_named() {
     fs::create_dir(root.join("closed")).unwrap();
     fs::write(root.join("secret.md"), "x").unwrap();
     for path in ["closed", "secret.md"] {
-        fs::set_permissions(root.join(path), fs::Permissions::from_mode(0)).unwrap();
+        fs::set_permissions(root.join(path), fs::Permissions::from_mode(0o0)).unwrap();
     }
     // Root may read everything.
     if fs::read(root.join("secret.md")).is_err() {

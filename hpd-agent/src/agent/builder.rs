@@ -4,8 +4,9 @@ use super::{
     Agent, BuildError, BuildProblem,
     blueprint::{Blueprint, Client, Tool, ToolTable},
     cycles,
-    freeze::{Definition, Factory, Freezer, Place},
+    freeze::{Definition, Factory, Freezer},
     inner::AgentInner,
+    place::Place,
     schemas::{self, Shown},
 };
 use crate::{

@@ -18,6 +18,7 @@ mod inner;
 mod lane;
 mod model;
 mod permit;
+mod place;
 mod run;
 mod schemas;
 mod tools;

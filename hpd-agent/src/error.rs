@@ -35,10 +35,13 @@ pub type BoxError = Box<dyn std::error::Error + Send + Sync>;
 
 /// The name among `known` that `wrong` was probably meant to be: one that differs in a few letters only.
 pub(crate) fn nearest<'k>(wrong: &str, known: impl Iterator<Item = &'k str>) -> Option<&'k str> {
-    let lower = wrong.to_lowercase();
+    let most = |name: &str| 2.max(name.chars().count() / 4);
+    let (lower, length) = (wrong.to_lowercase(), wrong.chars().count());
+    // How far the lengths are apart says most, at once; names from files can be of any length.
+    let known = known.filter(|name| name.chars().count().abs_diff(length) <= most(name));
     let distances = known.map(|name| (strsim::damerau_levenshtein(&lower, &name.to_lowercase()), name));
     let (distance, name) = distances.min()?;
-    (distance <= 2.max(name.chars().count() / 4) && distance < name.chars().count()).then_some(name)
+    (distance <= most(name) && distance < name.chars().count()).then_some(name)
 }
 
 #[cfg(test)]

@@ -1,8 +1,8 @@
 //! A declaration made by the macro and the same one made at run time are the same agent: one definition, one schema, one
-//! sentence for every mistake, byte for byte.
+//! sentence for every mistake, byte for byte. Only the advice behind it is in the words of either.
 
 use hpd_agent::{
-    agent::{AgentBuilder, BuildError},
+    agent::{AgentBuilder, BuildError, BuildProblem},
     compaction::ForkCompaction,
     declare::BackgroundNotification,
     prelude::*,
@@ -28,9 +28,23 @@ fn builder() -> AgentBuilder {
 
 /// The definitions of all agents, or all that is wrong with them.
 async fn outcome(builder: AgentBuilder) -> Result<String, String> {
-    let told = |error: BuildError| error.problems().iter().map(|p| without_line(&p.to_string()) + "\n").collect();
+    let told = |error: BuildError| error.problems().iter().map(|p| without_line(&without_advice(p)) + "\n").collect();
     let agent = builder.build().await.map_err(|error: BuildError| -> String { told(error) })?;
     Ok(agent.definitions().iter().map(|agent| agent.to_json() + "\n").collect())
+}
+
+/// What is wrong, without what to do about it.
+fn without_advice(problem: &BuildProblem) -> String {
+    let told = problem.to_string();
+    match problem {
+        BuildProblem::MissingDescription { advice, .. } | BuildProblem::NotSupported { advice, .. } => {
+            told.strip_suffix(advice).unwrap().to_owned()
+        }
+        BuildProblem::Excluded { remedy, .. } | BuildProblem::UnboundedDelegation { remedy, .. } => {
+            told.strip_suffix(remedy).unwrap().to_owned()
+        }
+        _ => told,
+    }
 }
 
 /// A sentence without the line numbers of this file, in which the two ways differ.

@@ -2,7 +2,7 @@ use std::fmt;
 
 use crate::{
     chat::{ChatProviderError, SchemaError},
-    declare::{REMEDY, WITHOUT_LIMIT},
+    declare::WITHOUT_LIMIT,
     error::{BoxError, IdError},
     store::AgentStoreError,
     tool::RegistryError,
@@ -46,7 +46,8 @@ impl fmt::Display for BuildError {
 
 impl std::error::Error for BuildError {}
 
-/// One thing that is wrong with an agent. `at` names the place: a harness method with its source line, or the builder.
+/// One thing that is wrong with an agent. `at` names the place: a tool of a harness with the line at which it is
+/// declared, in the program or in a definition file, or the builder. What to do is told in the words of that place.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum BuildProblem {
@@ -75,12 +76,12 @@ pub enum BuildProblem {
         source: IdError,
     },
     /// A tool without a description.
-    #[error(
-        "{at}: the tool has no description: write a doc comment, `description = \"…\"` or `.with_description(\"…\")`"
-    )]
+    #[error("{at}: the tool has no description: {advice}")]
     MissingDescription {
         /// Where.
         at: String,
+        /// What to do.
+        advice: &'static str,
     },
     /// A tool with arguments that the agent's provider cannot be told of.
     #[error("{at}: the model of agent `{agent}` does not take the tool `{tool}`: {source}")]
@@ -103,7 +104,7 @@ pub enum BuildProblem {
         agent: String,
     },
     /// Two tools of one agent have one name.
-    #[error("agent `{agent}` has two tools named `{tool}`: {first} and {second}; rename one with `name = \"…\"`")]
+    #[error("agent `{agent}` has two tools named `{tool}`: {first} and {second}; give one of them another name")]
     DuplicateTool {
         /// The agent.
         agent: String,
@@ -156,14 +157,24 @@ pub enum BuildProblem {
         harness: String,
     },
     /// A harness name that no registry knows.
-    #[error("{at}: there is no tool harness `{name}`: {reason}")]
+    #[error("{at}: {source}")]
     UnknownHarness {
         /// Where it is asked for.
         at: String,
-        /// The name.
-        name: String,
         /// Why.
-        reason: String,
+        source: RegistryError,
+    },
+    /// A tool in a definition file by which no harness is meant.
+    #[error("{at}: {}", unknown_tool(tool, harness.as_deref(), near.as_deref()))]
+    UnknownTool {
+        /// The entry of the file.
+        at: String,
+        /// The tool.
+        tool: String,
+        /// The harness that is said to be meant by it.
+        harness: Option<String>,
+        /// The name that it was probably meant to be.
+        near: Option<String>,
     },
     /// A harness type of which no instance can be made.
     #[error(
@@ -259,12 +270,12 @@ pub enum BuildProblem {
         /// Why.
         source: AgentStoreError,
     },
-    /// A method that failed to give its definition.
-    #[error("{at}: the method returned an error: {source}")]
+    /// A method or a closure that failed to give its definition.
+    #[error("{at}: the definition failed: {source}")]
     Definition {
         /// Where.
         at: String,
-        /// The method's error.
+        /// Its error.
         source: BoxError,
     },
     /// An attribute argument and the returned value say different things.
@@ -282,20 +293,24 @@ pub enum BuildProblem {
         value: String,
     },
     /// Two policies that exclude each other.
-    #[error("{at}: {text}")]
+    #[error("{at}: {text}{remedy}")]
     Excluded {
         /// Where.
         at: String,
-        /// What is wrong and what to do.
+        /// What is wrong.
         text: &'static str,
+        /// What to do.
+        remedy: &'static str,
     },
     /// Agents that can delegate to each other for ever, as far as their declarations say.
-    #[error("{at}: {WITHOUT_LIMIT}{cycle}{REMEDY}")]
+    #[error("{at}: {WITHOUT_LIMIT}{cycle}{remedy}")]
     UnboundedDelegation {
         /// Where the first delegation of the cycle is declared.
         at: String,
         /// The cycle: `A.reviewer → B.editor → A`.
         cycle: String,
+        /// What to do.
+        remedy: &'static str,
     },
     /// Something that this version cannot do yet.
     #[error("{at}: `{argument} = {value}` is not supported by this version: {advice}")]
@@ -335,6 +350,22 @@ pub enum BuildProblem {
     },
 }
 
+/// What is wrong with a name in `tools`, and what to do.
+fn unknown_tool(tool: &str, harness: Option<&str>, near: Option<&str>) -> String {
+    let near = near.map(|near| format!(", did you mean `{near}`?")).unwrap_or_default();
+    match harness {
+        None => format!(
+            "there is no tool `{tool}`{near}; say with `DefinitionFiles::with_tool` which harness is meant by it, or name \
+             a harness"
+        ),
+        Some(harness) => format!(
+            "the tool `{tool}` means the harness `{harness}`, which is not there{near}; give \
+             `DefinitionFiles::with_tool` the name of another, or add it with `DynamicRegistry::add` before agents are \
+             built"
+        ),
+    }
+}
+
 impl BuildProblem {
     /// The stable code of this problem.
     #[must_use]
@@ -353,6 +384,7 @@ impl BuildProblem {
             Self::HarnessName { source } => source.code(),
             Self::EndlessHarness { .. } => "endless_harness",
             Self::UnknownHarness { .. } => "unknown_harness",
+            Self::UnknownTool { .. } => "unknown_tool",
             Self::NoHarnessInstance { .. } => "no_harness_instance",
             Self::StoredAgentNotFound { .. } => "agent_not_found",
             Self::StoredAgent { .. } => "stored_agent_unreadable",

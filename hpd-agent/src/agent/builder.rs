@@ -4,9 +4,10 @@ use super::{
     Agent, BuildError, BuildProblem,
     blueprint::{Blueprint, Client, Tool, ToolTable},
     cycles,
-    freeze::{Definition, DefinitionSource, Factory, Freezer, Place},
+    freeze::{Definition, DefinitionSource, Factory, Freezer},
     inner::AgentInner,
     materialize,
+    place::Place,
     schemas::{self, Shown},
 };
 use crate::{

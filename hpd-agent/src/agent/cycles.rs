@@ -6,9 +6,10 @@ use std::{collections::VecDeque, sync::Arc};
 use super::{
     BuildProblem,
     blueprint::ToolKind,
-    freeze::{Definition, FrozenHarness, Place},
+    freeze::{Definition, FrozenHarness},
+    place::Place,
 };
-use crate::declare::{ARROW, ErasedHarness};
+use crate::declare::{ARROW, ErasedHarness, REMEDY};
 
 /// A delegation without a bound.
 #[derive(Clone, Copy)]
@@ -27,7 +28,8 @@ pub(crate) fn check(definitions: &[Definition], harnesses: &[FrozenHarness], pro
         let Some(first) = cycle.first() else { continue };
         let mut text: String = cycle.iter().map(|hop| format!("{}{ARROW}", hop.text(&cycle))).collect();
         text.push_str(&first.harness(&cycle));
-        problems.push(BuildProblem::UnboundedDelegation { at: first.at.to_string(), cycle: text });
+        let remedy = REMEDY.to(first.at.written());
+        problems.push(BuildProblem::UnboundedDelegation { at: first.at.to_string(), cycle: text, remedy });
     }
 }
 

@@ -12,22 +12,23 @@ use futures_util::FutureExt as _;
 use super::{
     BuildProblem,
     blueprint::{FunctionTool, RestOfDeclaration, SubAgentTool, Tool, ToolKind},
+    place::Place,
     tools::panic_message,
 };
 use crate::{
     chat::{Schema, ToolSpec},
     compaction::ForkCompaction,
     declare::{
-        AgentConfig, AgentInvocationModePolicy, CapabilityInfo, CapabilityKind, CarriedHarness, DynamicHarness,
-        ErasedHarness, FunctionInfo, HarnessContext, HarnessKey, HarnessRef, Metadata, SubAgent, SubAgentContextPolicy,
-        SubAgentInfo, SubAgentLifecycle, SubAgentRunConfig, SubAgentSource, exclusive,
+        Advice, AgentConfig, AgentInvocationModePolicy, CapabilityInfo, CapabilityKind, CarriedHarness, DynamicHarness,
+        ErasedHarness, FileEntry, FunctionInfo, HarnessContext, HarnessKey, HarnessRef, Metadata, SubAgent,
+        SubAgentContextPolicy, SubAgentInfo, SubAgentLifecycle, SubAgentRunConfig, SubAgentSource, exclusive,
     },
     error::IdError,
     event::RESERVED_METADATA,
     id::{AgentId, ToolName},
     subagent::ChildIdentity,
     tool::{
-        DynamicRegistry, Found, check_name,
+        DynamicRegistry, Found, RegistryError, check_name,
         schema::{function_schema, subagent_schema},
     },
 };
@@ -70,44 +71,6 @@ pub(crate) struct FrozenHarness {
     from: Option<usize>,
 }
 
-/// Where something is declared.
-#[derive(Clone)]
-pub(crate) enum Place {
-    Builder,
-    Method(Arc<dyn ErasedHarness>, usize),
-}
-
-impl Place {
-    /// Who owns what is declared here: `package:Harness.method`.
-    pub(crate) fn owner(&self) -> String {
-        match self {
-            Self::Builder => String::new(),
-            Self::Method(harness, index) => {
-                let method = harness.info(*index).map_or("", |info| info.method.as_ref());
-                format!("{}:{}.{method}", harness.package(), harness.name())
-            }
-        }
-    }
-}
-
-impl fmt::Display for Place {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Builder => f.write_str("the agent's builder"),
-            Self::Method(harness, index) => match harness.info(*index) {
-                Some(info) => write!(f, "`{}.{}` ({})", harness.name(), info.method, info.origin),
-                None => write!(f, "`{}`", harness.name()),
-            },
-        }
-    }
-}
-
-impl fmt::Debug for Place {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        fmt::Display::fmt(self, f)
-    }
-}
-
 /// The schema of subagent tools with these policies, of which there are four: shared by all agents of the process.
 fn shared_schema(mode: AgentInvocationModePolicy, context: SubAgentContextPolicy) -> Schema {
     static SCHEMAS: [OnceLock<Schema>; 4] = [const { OnceLock::new() }; 4];
@@ -120,6 +83,18 @@ fn shared_schema(mode: AgentInvocationModePolicy, context: SubAgentContextPolicy
     };
     kept.get_or_init(|| Schema::from_static(subagent_schema(mode, context))).clone()
 }
+
+const DESCRIBE_SUB_AGENT: Advice = Advice {
+    attributes: "write a doc comment, `description = \"…\"` or `.with_description(\"…\")`",
+    values: "give the `SubAgent` one with `.with_description(\"…\")`",
+    file: "write `description: …`",
+};
+
+const DESCRIBE_FUNCTION: Advice = Advice {
+    attributes: "write a doc comment or `description = \"…\"`",
+    values: "give it as the second argument of `DynamicFunction::new` or `DynamicFunction::from_schema`",
+    file: "write `description: …`",
+};
 
 /// How many harnesses made while another one was evaluated may stand in a row.
 const MOST_MAKERS: usize = 64;
@@ -182,14 +157,42 @@ impl Freezer {
     /// The place of a harness that is asked for by its name.
     pub(crate) fn harness_named(&mut self, name: &str, at: &Place) -> Option<usize> {
         match self.registry.find(name) {
-            Ok(Found::Generated(harness)) => self.harness(&harness, at),
-            Ok(Found::Dynamic(harness)) => Some(self.add(harness)),
-            Err(reason) => {
-                let (at, name, reason) = (at.to_string(), name.to_owned(), reason.to_string());
-                self.problems.push(BuildProblem::UnknownHarness { at, name, reason });
+            Ok(found) => self.found(found, at),
+            Err(source) => {
+                self.problems.push(BuildProblem::UnknownHarness { at: at.to_string(), source });
                 None
             }
         }
+    }
+
+    fn found(&mut self, found: Found, at: &Place) -> Option<usize> {
+        match found {
+            Found::Generated(harness) => self.harness(&harness, at),
+            Found::Dynamic(harness) => Some(self.add(harness)),
+        }
+    }
+
+    /// The place of a harness that an entry of a definition file asks for. What is wrong is told of the entry.
+    fn entry(&mut self, entry: &FileEntry, method: &Place) -> Option<usize> {
+        let source = match self.registry.find(&entry.harness) {
+            Ok(found) => return self.found(found, method),
+            Err(source) => source,
+        };
+        let at = method.with_origin(&entry.origin);
+        self.problems.push(match (source, &entry.tools) {
+            (RegistryError::Unknown { near, .. }, Some(tools)) => {
+                let is_given = tools.contains_key(&entry.written);
+                let names: Vec<_> = tools.keys().cloned().collect();
+                BuildProblem::UnknownTool {
+                    at,
+                    tool: entry.written.to_string(),
+                    harness: is_given.then(|| entry.harness.to_string()),
+                    near: if is_given { near } else { self.registry.near(&entry.written, &names) },
+                }
+            }
+            (source, _) => BuildProblem::UnknownHarness { at, source },
+        });
+        None
     }
 
     /// The place of a harness that was made at run time and that nobody looks up.
@@ -272,23 +275,16 @@ impl Freezer {
         at: &Place,
     ) -> Option<Tool> {
         let name = self.check(at, ToolName::new(info.name.as_ref().unwrap_or(&info.method).as_ref()));
-        let description = self.description(info.description.as_deref().or(info.doc.as_deref()), at);
+        let description = self.description(info.description.as_deref().or(info.doc.as_deref()), true, at);
         // Defaults are code of the author's.
-        let made = std::panic::catch_unwind(AssertUnwindSafe(|| {
-            function.params.problem().map_or_else(|| Ok(function_schema(&function.params)), Err)
+        let made = std::panic::catch_unwind(AssertUnwindSafe(|| match function.params.problems() {
+            problems if problems.is_empty() => Ok(function_schema(&function.params)),
+            problems => Err(problems),
         }));
-        let schema = match made {
-            Ok(Ok(schema)) => schema,
-            Ok(Err(reason)) => {
-                self.problems.push(BuildProblem::InvalidParameters { at: at.to_string(), reason });
-                return None;
-            }
-            Err(panic) => {
-                let reason = format!("a default or a schema panicked: {}", panic_message(&*panic));
-                self.problems.push(BuildProblem::InvalidParameters { at: at.to_string(), reason });
-                return None;
-            }
-        };
+        let made = made
+            .unwrap_or_else(|panic| Err(vec![format!("a default or a schema panicked: {}", panic_message(&*panic))]));
+        let wrong = |reason| BuildProblem::InvalidParameters { at: at.to_string(), reason };
+        let schema = made.map_err(|reasons| self.problems.extend(reasons.into_iter().map(wrong))).ok()?;
         let kind = ToolKind::Function(FunctionTool {
             harness: Arc::clone(harness),
             index,
@@ -327,18 +323,16 @@ impl Freezer {
             self.problems.push(BuildProblem::ZeroLimit { at: at.to_string(), limit: "availability" });
         }
 
-        if let Some(Err(text)) = compaction.as_ref().map(|compaction| exclusive::fork_compaction(compaction, context)) {
-            self.problems.push(BuildProblem::Excluded { at: at.to_string(), text });
-        }
-        if let Some(Err(text)) = notification.as_ref().map(|_| exclusive::background_notification(mode)) {
-            self.problems.push(BuildProblem::Excluded { at: at.to_string(), text });
+        let compactible = compaction.as_ref().map(|compaction| exclusive::fork_compaction(compaction, context));
+        let notified = notification.as_ref().map(|_| exclusive::background_notification(mode));
+        for excluded in [compactible, notified].into_iter().flatten().filter_map(Result::err) {
+            let remedy = excluded.remedy.to(at.written());
+            self.problems.push(BuildProblem::Excluded { at: at.to_string(), text: excluded.what, remedy });
         }
 
-        self.unsupported_unless(at, mode == AgentInvocationModePolicy::SynchronousOnly, "invocation_mode", &mode);
         self.unsupported_unless(at, lifecycle == SubAgentLifecycle::OneShot, "lifecycle", &lifecycle);
         let none_applied = !matches!(compaction, Some(ForkCompaction::Apply(_)));
         self.unsupported_unless(at, none_applied, "fork_compaction", &compaction);
-        self.unsupported_unless(at, notification.is_none(), "background_notification", &notification);
         let inherits = run_config.as_deref().is_none_or(|run| *run == SubAgentRunConfig::inherit());
         self.unsupported_unless(at, inherits, "run_config", &run_config);
 
@@ -347,7 +341,7 @@ impl Freezer {
         let tool_name = self.check(at, ToolName::new(tool_name));
         let description = info.description.as_deref().map(Arc::from).or(description);
         let description = description.or_else(|| info.doc.as_deref().map(Arc::from));
-        let description = self.description(description, at);
+        let description = self.description(description, false, at);
         let agent_id = self.check(at, AgentId::new(agent_id));
         let metadata = self.metadata(at, declared.metadata.map(|make| make()), policies.metadata);
 
@@ -358,6 +352,7 @@ impl Freezer {
                 CarriedHarness::Type(harness) => self.harness(&harness, at),
                 CarriedHarness::Named(name) => self.harness_named(&name, at),
                 CarriedHarness::Dynamic(harness) => self.carried(harness),
+                CarriedHarness::Entry(entry) => self.entry(&entry, at),
             };
             harnesses.extend(place.filter(|index| !harnesses.contains(index)));
         }
@@ -429,10 +424,17 @@ impl Freezer {
         id.map_err(|source| self.problems.push(BuildProblem::InvalidId { at: at.to_string(), source })).ok()
     }
 
-    fn description<D: AsRef<str> + Into<Arc<str>>>(&mut self, description: Option<D>, at: &Place) -> Option<Arc<str>> {
+    fn description<D: AsRef<str> + Into<Arc<str>>>(
+        &mut self,
+        description: Option<D>,
+        is_function: bool,
+        at: &Place,
+    ) -> Option<Arc<str>> {
         let description = description.filter(|text| !text.as_ref().trim().is_empty());
         if description.is_none() {
-            self.problems.push(BuildProblem::MissingDescription { at: at.to_string() });
+            let advice = if is_function { &DESCRIBE_FUNCTION } else { &DESCRIBE_SUB_AGENT };
+            let advice = advice.to(at.written());
+            self.problems.push(BuildProblem::MissingDescription { at: at.to_string(), advice });
         }
         description.map(Into::into)
     }

@@ -9,7 +9,8 @@ use super::{
     BuildProblem,
     blueprint::{SubAgentTool, Tool, ToolKind},
     canonical,
-    freeze::{Definition, DefinitionSource, Freezer, FrozenHarness, Place},
+    freeze::{Definition, DefinitionSource, Freezer, FrozenHarness},
+    place::Place,
 };
 use crate::{
     compaction::ForkCompaction,

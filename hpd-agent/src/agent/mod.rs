@@ -20,6 +20,7 @@ mod lane;
 mod materialize;
 mod model;
 mod permit;
+mod place;
 mod run;
 mod schemas;
 mod sources;

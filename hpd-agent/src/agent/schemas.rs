@@ -5,7 +5,7 @@ use std::{collections::HashSet, sync::Arc};
 use super::{
     BuildProblem,
     blueprint::{Tool, ToolKind},
-    freeze::Place,
+    place::Place,
 };
 use crate::{chat::SchemaProfile, id::AgentId};
 

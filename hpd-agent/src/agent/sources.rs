@@ -21,13 +21,14 @@ use crate::{
 impl Freezer {
     /// Completes the definitions that are not supplied by their declarations.
     pub(crate) async fn resolve_sources(&mut self, store: &dyn AgentStore, context: &HarnessContext) {
-        let mut next = 0;
+        let mut loaded = 0;
         // What is loaded has harnesses, which have children that may be stored too.
-        while next < self.definitions.len() {
-            for index in next..self.definitions.len() {
+        while loaded < self.definitions.len() {
+            let known = self.definitions.len();
+            for index in loaded..known {
                 self.load(index, store).await;
-                next += 1;
             }
+            loaded = known;
             self.run(context).await;
         }
         self.share();

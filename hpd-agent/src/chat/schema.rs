@@ -2,6 +2,7 @@
 
 use std::{
     borrow::Cow,
+    fmt,
     sync::{Arc, OnceLock},
 };
 
@@ -16,10 +17,9 @@ use super::profile::{self, SchemaError, SchemaProfile};
 /// let schema = Schema::from_static(r#"{"type":"object"}"#);
 /// assert_eq!(schema.value()["type"], "object");
 /// ```
-#[derive(Debug, Clone)]
+#[derive(Clone)]
 pub struct Schema(Arc<Derived>);
 
-#[derive(Debug)]
 struct Derived {
     text: Cow<'static, str>,
     value: OnceLock<Value>,
@@ -95,8 +95,32 @@ impl Schema {
     }
 }
 
+/// The text alone: what was derived from it by now says nothing about a schema.
+impl fmt::Debug for Schema {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("Schema").field(&format_args!("{}", self.text())).finish()
+    }
+}
+
 impl From<Value> for Schema {
     fn from(value: Value) -> Self {
         Self::from_value(value)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{chat::ToolSpec, id::ToolName};
+
+    #[test]
+    fn a_tool_is_shown_as_what_a_model_is_told_of_it() {
+        let tool = ToolSpec::new(ToolName::trusted("search"), "Finds.", Schema::from_static(r#"{"type":"object"}"#));
+        let shown = format!("{tool:?}");
+        let expected = r#"ToolSpec { name: "search", description: "Finds.", schema: Schema({"type":"object"}) }"#;
+        assert_eq!(shown, expected);
+        // What is derived from it does not change what it is.
+        let _ = tool.schema().wire(SchemaProfile::OpenAiStrict);
+        assert_eq!(format!("{tool:?}"), shown);
     }
 }

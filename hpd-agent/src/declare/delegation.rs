@@ -13,13 +13,18 @@
 
 use std::marker::PhantomData;
 
-use super::{HarnessIdentity, Recursion, SubAgentAvailability, ToolHarness, identity::same};
+use super::{Advice, HarnessIdentity, Recursion, SubAgentAvailability, ToolHarness, identity::same};
 
 /// The words around a cycle, while compiling and in `build()`.
 pub(crate) const WITHOUT_LIMIT: &str = "HPD0080: agents can delegate to each other without limit: ";
 pub(crate) const ARROW: &str = " → ";
-pub(crate) const REMEDY: &str = "; bound one of them with `availability = SubAgentAvailability::through_depth(2)`, \
-                                 or permit it with `recursion = Recursion::Allowed`";
+pub(crate) const REMEDY: Advice = Advice {
+    attributes: "; bound one of them with `availability = SubAgentAvailability::through_depth(2)`, or permit it with \
+                 `recursion = Recursion::Allowed`",
+    values: "; bound one of them with `.with_availability(SubAgentAvailability::through_depth(2))`, or permit it with \
+             `.with_recursion(Recursion::Allowed)`",
+    file: "; bound one of them with `availability: 2`, or permit it with `recursion: Allowed`",
+};
 
 /// The hops of the longest cycle that the compiler sees.
 const HOPS: usize = 8;

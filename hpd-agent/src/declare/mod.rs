@@ -1,5 +1,6 @@
 //! The plain data that declarations are made of, and the traits by which an authored harness meets the runtime.
 
+mod advice;
 mod config;
 mod context;
 mod delegation;
@@ -12,6 +13,15 @@ mod policy;
 mod run_config;
 mod sub_agent;
 
+pub(crate) use self::{
+    advice::{Advice, Written},
+    context::FunctionHost,
+    delegation::{ARROW, REMEDY, WITHOUT_LIMIT, cycle},
+    function::sentence,
+    identity::same,
+    policy::exclusive,
+    sub_agent::{CarriedHarness, FileEntry},
+};
 pub use self::{
     config::{
         AgentConfig, DEFAULT_MAX_ITERATIONS, DEFAULT_MAX_PARALLEL_TOOL_CALLS, DEFAULT_MAX_SUB_AGENT_DEPTH,
@@ -27,14 +37,6 @@ pub use self::{
     },
     run_config::{AgentRunConfig, AgentRunConfigPatch, RunConfigGroup, SubAgentRunConfig},
     sub_agent::{Metadata, SubAgent, SubAgentSource},
-};
-pub(crate) use self::{
-    context::FunctionHost,
-    delegation::{ARROW, REMEDY, WITHOUT_LIMIT, cycle},
-    function::sentence,
-    identity::same,
-    policy::exclusive,
-    sub_agent::CarriedHarness,
 };
 #[doc(hidden)]
 pub use self::{

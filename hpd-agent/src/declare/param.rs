@@ -103,6 +103,36 @@ impl OwnedParam {
         ParamInfo { name: &self.name, doc: self.doc.as_deref(), default, ..self.rest }
     }
 
+    /// What is wrong with it, or with its place behind others. The order is that in which a model reads the parameters:
+    /// the rules are those that the macro has for methods.
+    fn problems<'p>(&self, mut earlier: impl Iterator<Item = &'p Self> + Clone) -> Vec<String> {
+        let mut problems = Vec::new();
+        let name = &self.name;
+        if let Err(rule) = rules::tool_name(name) {
+            problems.push(format!("the parameter name {name:?} is not legal: expected {rule}"));
+        }
+        if earlier.clone().any(|other| other.name == *name) {
+            problems.push(format!("two parameters are named `{name}`: give one of them another name"));
+        }
+        let may_be_left_out = (self.rest.optional)();
+        match &self.default {
+            Some(Value::Null) if !may_be_left_out => {
+                problems.push(format!("the default of `{name}` cannot be written as JSON: give it another, or none"));
+            }
+            None if !may_be_left_out => {
+                if let Some(before) = earlier.find(|other| other.default.is_some()) {
+                    problems.push(format!(
+                        "`{name}` has to be given and stands behind `{}`, which has a default; put it before, or give it \
+                         a default too",
+                        before.name
+                    ));
+                }
+            }
+            _ => {}
+        }
+        problems
+    }
+
     fn check(&self, arguments: &Arguments<'_>) -> Result<(), ToolError> {
         let left_out = self.default.is_some() && arguments.get(&self.name).is_none();
         if left_out { Ok(()) } else { (self.check)(arguments, &self.name) }
@@ -128,22 +158,15 @@ impl Params {
         }
     }
 
-    /// What is wrong with a declaration that no compiler has seen.
-    pub(crate) fn problem(&self) -> Option<String> {
+    /// What is wrong with a declaration that no compiler has seen: all of it.
+    pub(crate) fn problems(&self) -> Vec<String> {
         match self {
-            Self::Static(_) => None,
-            Self::Schema(schema) => schema.problem(),
-            Self::Owned(params) => params.iter().enumerate().find_map(|(at, param)| {
-                let name = &param.name;
-                if let Err(rule) = rules::tool_name(name) {
-                    return Some(format!("the parameter name {name:?} is not legal: expected {rule}"));
-                }
-                if params.iter().take(at).any(|other| other.name == *name) {
-                    return Some(format!("two parameters are named `{name}`"));
-                }
-                let told = param.default.as_ref().is_none_or(|default| !default.is_null() || (param.rest.optional)());
-                (!told).then(|| format!("the default of `{name}` cannot be written as JSON"))
-            }),
+            Self::Static(_) => Vec::new(),
+            Self::Schema(schema) => schema.problems(),
+            Self::Owned(params) => {
+                let earlier = |at| params.iter().take(at);
+                params.iter().enumerate().flat_map(|(at, param)| param.problems(earlier(at))).collect()
+            }
         }
     }
 }

@@ -218,31 +218,47 @@ impl Default for BackgroundNotification {
 /// does.
 pub(crate) mod exclusive {
     use super::{AgentInvocationModePolicy, SubAgentContextPolicy};
-    use crate::compaction::ForkCompaction;
+    use crate::{compaction::ForkCompaction, declare::Advice};
+
+    /// What is wrong, and what to do.
+    #[derive(Debug)]
+    pub(crate) struct Excluded {
+        pub(crate) what: &'static str,
+        pub(crate) remedy: Advice,
+    }
 
     /// A forked conversation is made shorter, and none is ever forked.
     pub(crate) const fn fork_compaction(
         compaction: &ForkCompaction,
         context: SubAgentContextPolicy,
-    ) -> Result<(), &'static str> {
+    ) -> Result<(), Excluded> {
         if matches!(compaction, ForkCompaction::Inherit) || context.can_fork() {
             return Ok(());
         }
-        Err(
-            "HPD0060: `fork_compaction` is for conversations that are forked, and with this `context` none is: leave it \
-             out, or say `context = Fork` or `context = ModelChoice`",
-        )
+        Err(Excluded {
+            what: "HPD0060: `fork_compaction` is for conversations that are forked, and with this `context` none is: ",
+            remedy: Advice {
+                attributes: "leave it out, or say `context = Fork` or `context = ModelChoice`",
+                values: "leave it out, or say `.with_context_policy(…)` with `Fork` or `ModelChoice`",
+                file: "leave it out, or write `context: Fork` or `context: ModelChoice`",
+            },
+        })
     }
 
     /// The end of a child in the background is told, and none is ever there.
-    pub(crate) const fn background_notification(mode: AgentInvocationModePolicy) -> Result<(), &'static str> {
+    pub(crate) const fn background_notification(mode: AgentInvocationModePolicy) -> Result<(), Excluded> {
         if mode.can_be_background() {
             return Ok(());
         }
-        Err(
-            "HPD0061: `background_notification` is for children in the background, and with this `invocation_mode` none \
-             is: leave it out, or say `invocation_mode = BackgroundOnly` or `invocation_mode = ModelChoice`",
-        )
+        Err(Excluded {
+            what: "HPD0061: `background_notification` is for children in the background, and with this \
+                   `invocation_mode` none is: ",
+            remedy: Advice {
+                attributes: "leave it out, or say `invocation_mode = BackgroundOnly` or `invocation_mode = ModelChoice`",
+                values: "leave it out, or say `.with_invocation_mode(…)` with `BackgroundOnly` or `ModelChoice`",
+                file: "leave it out, or write `invocation_mode: BackgroundOnly` or `invocation_mode: ModelChoice`",
+            },
+        })
     }
 }
 

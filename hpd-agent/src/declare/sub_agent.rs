@@ -1,11 +1,11 @@
 //! The declaration of one subagent as a value.
 
-use std::sync::Arc;
+use std::{collections::BTreeMap, sync::Arc};
 
 use serde_json::{Map, Value};
 
 use super::{
-    AgentConfig, AgentInvocationModePolicy, BackgroundNotification, DynamicHarness, HarnessRef, Recursion,
+    AgentConfig, AgentInvocationModePolicy, BackgroundNotification, DynamicHarness, HarnessRef, Origin, Recursion,
     SubAgentAvailability, SubAgentContextPolicy, SubAgentLifecycle, SubAgentRunConfig, ToolHarness,
 };
 use crate::compaction::ForkCompaction;
@@ -86,6 +86,19 @@ pub(crate) enum CarriedHarness {
     Type(HarnessRef),
     Named(Arc<str>),
     Dynamic(Arc<DynamicHarness>),
+    Entry(FileEntry),
+}
+
+/// An entry of a definition file by which an agent has a harness.
+#[derive(Debug, Clone)]
+pub(crate) struct FileEntry {
+    /// The name that is in the file.
+    pub(crate) written: Arc<str>,
+    /// The harness that is meant by it.
+    pub(crate) harness: Arc<str>,
+    pub(crate) origin: Origin,
+    /// What the names of tools mean, if it is one.
+    pub(crate) tools: Option<Arc<BTreeMap<Arc<str>, Arc<str>>>>,
 }
 
 /// What a declaration says about its policies; `None` where it says nothing.
@@ -205,7 +218,8 @@ impl SubAgent {
 
     /// Whether the parent waits. Default: it does.
     ///
-    /// Not yet: [`build`](crate::agent::AgentBuilder::build) refuses everything but the default in this version.
+    /// Not yet: a call that asks for the background starts no child; its result is a receipt with the status
+    /// `background_unavailable`.
     #[must_use]
     pub fn with_invocation_mode(mut self, policy: AgentInvocationModePolicy) -> Self {
         self.policies.invocation_mode = Some(policy);
@@ -246,7 +260,7 @@ impl SubAgent {
 
     /// When the end of a background child is told to the parent.
     ///
-    /// Not yet: [`build`](crate::agent::AgentBuilder::build) refuses it in this version.
+    /// Not yet: there are no background children in this version.
     #[must_use]
     pub fn with_background_notification(mut self, notification: BackgroundNotification) -> Self {
         self.policies.background_notification = Some(Box::new(notification));
@@ -288,6 +302,13 @@ impl SubAgent {
     #[must_use]
     pub fn with_dynamic_harness(mut self, harness: impl Into<Arc<DynamicHarness>>) -> Self {
         self.tool_harnesses.push(CarriedHarness::Dynamic(harness.into()));
+        self
+    }
+
+    /// A harness that an entry of a definition file asks for.
+    #[cfg_attr(not(feature = "definition-files"), allow(dead_code, reason = "nothing else reads files"))]
+    pub(crate) fn with_file_entry(mut self, entry: FileEntry) -> Self {
+        self.tool_harnesses.push(CarriedHarness::Entry(entry));
         self
     }
 

@@ -1,18 +1,25 @@
 //! What the fields of a definition mean.
 
-use std::sync::Arc;
+use std::{
+    collections::{HashMap, HashSet},
+    sync::Arc,
+};
 
 use serde_json::{Map, Value};
 
-use super::{Definition, DefinitionFiles, DefinitionProblem, place, value::Given};
+use super::{
+    Definition, DefinitionFiles, DefinitionProblem, cut, place,
+    value::{Given, Name, Wrong},
+};
 use crate::{
     chat::{ChatConfig, ChatOptions},
     compaction::ForkCompaction,
     declare::{
-        AgentConfig, AgentInvocationModePolicy, BackgroundNotification, Origin, Recursion, SubAgent,
+        AgentConfig, AgentInvocationModePolicy, BackgroundNotification, FileEntry, Origin, Recursion, SubAgent,
         SubAgentAvailability, SubAgentContextPolicy, SubAgentLifecycle,
     },
     error::nearest,
+    id::rules,
 };
 
 /// The fields that Claude Code documents, and that mean the same here.
@@ -76,13 +83,14 @@ pub(super) fn sub_agent(
 ) -> Option<Loaded> {
     let before = problems.len();
     let Definition { path, line, key, fields, body } = definition;
-    let mut draft = Draft { in_markdown: body.is_some(), name: key, prompt: body, ..Draft::default() };
+    let name = key.map(|text| Name { text, line });
+    let mut draft = Draft { in_markdown: body.is_some(), name, prompt: body, ..Draft::default() };
     let mut seen: Vec<(&'static str, u32)> = Vec::new();
     for field in fields {
         let at = place(&path, field.line);
         let Some(name) = known(&field.name) else {
             let near = nearest(&field.name, all_names());
-            problems.push(DefinitionProblem::UnknownField { at, field: field.name, near });
+            problems.push(DefinitionProblem::UnknownField { at, field: cut(&field.name), near });
             continue;
         };
         if let Some((_, first)) = seen.iter().find(|(other, _)| *other == name) {
@@ -92,13 +100,13 @@ pub(super) fn sub_agent(
         seen.push((name, field.line));
         // As in the arguments of a call, null is the same as nothing.
         if !field.value.is_null()
-            && let Err(problem) = draft.set(name, Given { at, field: field.name, value: field.value })
+            && let Err(Wrong(wrong)) = draft.set(name, Given { path: Arc::clone(&path), field })
         {
-            problems.push(problem);
+            draft.wrong.push(name);
+            problems.extend(wrong);
         }
     }
-    let at = place(&path, line);
-    let (name, sub_agent) = draft.finish(files, &at, problems)?;
+    let (name, sub_agent) = draft.finish(files, &path, line, problems)?;
     (problems.len() == before).then(|| Loaded { name, sub_agent, origin: Origin::File { path, line } })
 }
 
@@ -124,12 +132,13 @@ fn all_names() -> impl Iterator<Item = &'static str> {
 struct Draft {
     /// The prompt stands after the fields.
     in_markdown: bool,
-    name: Option<String>,
+    /// Fields with a value that was refused: they are not missing.
+    wrong: Vec<&'static str>,
+    name: Option<Name>,
     description: Option<String>,
     prompt: Option<String>,
-    tools: Option<Vec<String>>,
-    denied: Vec<String>,
-    denied_at: String,
+    tools: Option<Vec<Name>>,
+    denied: Vec<Name>,
     model: Option<(String, String)>,
     effort: Option<String>,
     max_turns: Option<u32>,
@@ -143,12 +152,12 @@ struct Draft {
     lifecycle: Option<SubAgentLifecycle>,
     fork_compaction: Option<ForkCompaction>,
     background_notification: Option<BackgroundNotification>,
-    harnesses: Vec<String>,
+    harnesses: Vec<Name>,
     metadata: Map<String, Value>,
 }
 
 impl Draft {
-    fn set(&mut self, name: &'static str, given: Given) -> Result<(), DefinitionProblem> {
+    fn set(&mut self, name: &'static str, given: Given) -> Result<(), Wrong> {
         use AgentInvocationModePolicy as Mode;
         use SubAgentContextPolicy as Context;
         use SubAgentLifecycle as Lifecycle;
@@ -156,26 +165,30 @@ impl Draft {
             "name" => {
                 let text = given.text()?;
                 match &self.name {
-                    Some(key) if *key != text => {
-                        return Err(given.wrong(format!("`{key}`, the name that it stands under")));
+                    Some(Name { text: key, .. }) if *key != text => {
+                        return Err(given.wrong(format!("`{}`, the name that it stands under", cut(key))).into());
                     }
-                    _ => self.name = Some(text),
+                    _ => self.name = Some(Name { text, line: given.field.line }),
                 }
             }
             "description" => self.description = Some(given.text()?),
             "prompt" if self.in_markdown => {
-                return Err(given.refused("`prompt`", "the text after the front matter is the prompt"));
+                return Err(given.refused("`prompt`", "the text after the front matter is the prompt").into());
             }
             "prompt" => self.prompt = Some(given.text()?.trim().to_owned()),
             "tools" => self.tools = Some(given.tools()?),
-            "disallowedTools" => (self.denied, self.denied_at) = (given.denied_tools()?, given.at),
-            "model" => self.model = Some((given.text()?, given.at)),
+            "disallowedTools" => self.denied = given.denied_tools()?,
+            "model" => self.model = Some((given.text()?, given.at())),
             "effort" => self.effort = Some(given.one_of(EFFORTS)?),
             "maxTurns" => self.max_turns = Some(given.number()?),
-            "background" => self.background = Some((given.at.clone(), given.flag()?)),
-            "color" => self.color = Some((given.at.clone(), given.one_of(COLORS)?)),
+            "background" => self.background = Some((given.at(), given.flag()?)),
+            "color" => self.color = Some((given.at(), given.one_of(COLORS)?)),
             "permissionMode" => given.permission_mode()?,
-            "agent_id" => self.agent_id = Some(given.text()?),
+            "agent_id" => {
+                let id = given.text()?;
+                rules::agent_id(&id).map_err(|rule| given.wrong(rule))?;
+                self.agent_id = Some(id);
+            }
             "context" => {
                 self.context = Some(given.choice(&[
                     ("Fork", Context::Fork),
@@ -209,38 +222,53 @@ impl Draft {
             }
             "tool_harnesses" => self.harnesses = given.names()?,
             "metadata" => self.metadata = given.object()?,
-            refused => return given.unless_empty(advice(refused)),
+            refused => given.unless_empty(advice(refused))?,
         }
         Ok(())
     }
 
-    /// The subagent, if nothing is missing. `at`: where the definition begins.
+    /// The subagent, if nothing is missing. `path` and `line`: where the definition begins.
     fn finish(
         self,
         files: &DefinitionFiles,
-        at: &str,
+        path: &Arc<str>,
+        line: u32,
         problems: &mut Vec<DefinitionProblem>,
     ) -> Option<(String, SubAgent)> {
-        let mut required = |text: &Option<String>, what| {
-            let text = text.as_ref().filter(|text| !text.trim().is_empty()).cloned();
-            if text.is_none() {
-                problems.push(DefinitionProblem::Missing { at: at.to_owned(), what });
+        let mut required = |field, text: Option<&str>, what| {
+            let text = text.filter(|text| !text.trim().is_empty()).map(str::to_owned);
+            if text.is_none() && !self.wrong.contains(&field) {
+                problems.push(DefinitionProblem::Missing { at: place(path, line), what });
             }
             text
         };
-        let name = required(&self.name, "name: write `name: …`, the name of the tool");
-        let description =
-            required(&self.description, "description: write `description: …`, when the agent is to be used");
+        let name = self.name.as_ref().map(|name| name.text.as_str());
+        let name = required("name", name, "name: write `name: …`, the name of the tool");
+        let description = "description: write `description: …`, when the agent is to be used";
+        let description = required("description", self.description.as_deref(), description);
         let prompt = match self.in_markdown {
-            true => required(&self.prompt, "prompt: write it after the front matter"),
-            false => required(&self.prompt, "prompt: write it as `\"prompt\": \"…\"`"),
+            true => "prompt: write it after the front matter",
+            false => "prompt: write it as `\"prompt\": \"…\"`",
         };
-        let harnesses = self.carried(files, problems);
-        let chat = self.chat(files).map_err(|problem| problems.push(problem)).ok()?;
-        let mode = self.mode().map_err(|problem| problems.push(problem)).ok()?;
-        let metadata = self.labels().map_err(|problem| problems.push(problem)).ok()?;
+        let prompt = required("prompt", self.prompt.as_deref(), prompt);
+        if let (Some(text), Some(Name { line, .. })) = (&name, &self.name)
+            && let Err(rule) = rules::tool_name(text)
+        {
+            let (at, found) = (place(path, *line), format!("the text `{}`", cut(text)));
+            problems.push(DefinitionProblem::WrongValue {
+                at,
+                field: "name".to_owned(),
+                found,
+                expected: rule.to_owned(),
+            });
+        }
+        let harnesses = self.carried(files, (path, line), problems);
+        let chat = self.chat(files).map_err(|problem| problems.push(problem)).ok();
+        let mode = self.mode().map_err(|problem| problems.push(problem)).ok();
+        let metadata = self.labels().map_err(|problem| problems.push(problem)).ok();
 
         let (name, description, prompt) = (name?, description?, prompt?);
+        let (chat, mode, metadata) = (chat?, mode?, metadata?);
         let mut config = AgentConfig::new(name.as_str()).with_system_instructions(prompt);
         if let Some(chat) = chat {
             config = config.with_chat(chat);
@@ -272,32 +300,48 @@ impl Draft {
             sub_agent = sub_agent.with_background_notification(notification);
         }
         sub_agent = metadata.into_iter().fold(sub_agent, |child, (key, value)| child.with_metadata(key, value));
-        sub_agent = harnesses.into_iter().fold(sub_agent, SubAgent::with_tool_harness_named);
+        sub_agent = harnesses.into_iter().fold(sub_agent, SubAgent::with_file_entry);
         Some((name, sub_agent))
     }
 
-    /// The names of the agent's harnesses.
-    fn carried(&self, files: &DefinitionFiles, problems: &mut Vec<DefinitionProblem>) -> Vec<Arc<str>> {
-        let meant = |name: &str| files.tools.get(name).cloned().unwrap_or_else(|| name.into());
-        let itself = |name: &Arc<str>| (name.to_string(), Arc::clone(name));
-        let mut given: Vec<(String, Arc<str>)> = match &self.tools {
-            Some(tools) => tools.iter().map(|tool| (tool.clone(), meant(tool))).collect(),
-            None => files.default_harnesses.iter().map(itself).collect(),
+    /// The entries by which the agent has its harnesses. `line`: where the definition begins.
+    fn carried(
+        &self,
+        files: &DefinitionFiles,
+        (path, line): (&Arc<str>, u32),
+        problems: &mut Vec<DefinitionProblem>,
+    ) -> Vec<FileEntry> {
+        if self.wrong.contains(&"tools") {
+            return Vec::new();
+        }
+        let meant = |tool: &str| files.tools.get(tool).cloned().unwrap_or_else(|| tool.into());
+        let entry = |written: &str, harness, line, is_tool: bool| FileEntry {
+            written: written.into(),
+            harness,
+            origin: Origin::File { path: Arc::clone(path), line },
+            tools: is_tool.then(|| Arc::clone(&files.tools)),
         };
-        given.extend(self.harnesses.iter().map(|name| (name.clone(), Arc::from(name.as_str()))));
-        given.retain(|(name, _)| !self.denied.contains(name));
+        let mut given: Vec<FileEntry> = match &self.tools {
+            Some(tools) => tools.iter().map(|tool| entry(&tool.text, meant(&tool.text), tool.line, true)).collect(),
+            None => files.default_harnesses.iter().map(|name| entry(name, Arc::clone(name), line, false)).collect(),
+        };
+        let own = |name: &Name| entry(&name.text, name.text.as_str().into(), name.line, false);
+        given.extend(self.harnesses.iter().map(own));
+        let denied: HashSet<&str> = self.denied.iter().map(|tool| tool.text.as_str()).collect();
+        given.retain(|entry| !denied.contains(&*entry.written));
+        let kept: HashMap<&str, &str> = given.iter().rev().map(|entry| (&*entry.harness, &*entry.written)).collect();
         for tool in &self.denied {
-            let harness = meant(tool);
-            if let Some((other, _)) = given.iter().find(|(_, given)| *given == harness) {
+            let harness = meant(&tool.text);
+            if let Some(other) = kept.get(&*harness) {
                 problems.push(DefinitionProblem::DeniedAndGiven {
-                    at: self.denied_at.clone(),
-                    tool: tool.clone(),
+                    at: place(path, tool.line),
+                    tool: cut(&tool.text),
                     harness: harness.to_string(),
-                    other: other.clone(),
+                    other: (*other).to_owned(),
                 });
             }
         }
-        given.into_iter().map(|(_, harness)| harness).collect()
+        given
     }
 
     fn chat(&self, files: &DefinitionFiles) -> Result<Option<ChatConfig>, DefinitionProblem> {
@@ -305,7 +349,7 @@ impl Draft {
             Some((model, at)) if model != "inherit" => {
                 Some(files.models.get(model.as_str()).cloned().ok_or_else(|| {
                     let known = files.models.keys().map(|name| name.to_string()).collect();
-                    DefinitionProblem::UnknownModel { at: at.clone(), model: model.clone(), known }
+                    DefinitionProblem::UnknownModel { at: at.clone(), model: cut(model), known }
                 })?)
             }
             _ => None,

@@ -4,12 +4,12 @@ use std::fmt;
 
 use serde::{
     Deserialize, Deserializer,
-    de::{MapAccess, Visitor},
+    de::{Error as _, MapAccess, SeqAccess, Visitor},
 };
-use serde_json::Value;
+use serde_json::{Map, Number, Value};
 use serde_saphyr::{Error, MessageFormatter as _, Spanned, UserMessageFormatter, options::DuplicateKeyPolicy};
 
-use super::{Definition, DefinitionProblem, Field, place, source::Text};
+use super::{Definition, DefinitionProblem, Field, cut_reason, place, source::Text};
 
 /// The definition in a Markdown file; none if it is documentation.
 pub(super) fn definition(text: &Text, problems: &mut Vec<DefinitionProblem>) -> Option<Definition> {
@@ -86,7 +86,11 @@ fn fields(path: &str, front_matter: &str, problems: &mut Vec<DefinitionProblem>)
     match serde_saphyr::from_str_with_options::<Option<Fields>>(front_matter, options) {
         Ok(fields) => {
             let fields = fields.map(|fields| fields.0).unwrap_or_default().into_iter();
-            Some(fields.map(|(name, at, value)| Field { name, line: line(at), value }).collect())
+            let field = |(name, at, Node { value, entry_lines })| {
+                let entry_lines = entry_lines.into_iter().map(line).collect();
+                Field { name, line: line(at), value, entry_lines }
+            };
+            Some(fields.map(field).collect())
         }
         Err(error) => {
             let number = error.location().map_or(1, |location| location.line());
@@ -101,11 +105,19 @@ fn fields(path: &str, front_matter: &str, problems: &mut Vec<DefinitionProblem>)
                 error => UserMessageFormatter.format_message(error).into_owned(),
             };
             let before = usize::try_from(number.saturating_sub(1)).unwrap_or(usize::MAX);
-            let unquoted = front_matter.lines().nth(before).is_some_and(|line| line.matches(": ").count() > 1);
+            let mut near = front_matter.lines().skip(before).take(2);
+            let unquoted = near.clone().next().is_some_and(|line| line.matches(": ").count() > 1);
+            // A text that goes on in the next line is told at its beginning.
+            let tabbed = near.any(|line| line.trim_start_matches(' ').starts_with('\t'));
+            let advice = match (tabbed, unquoted) {
+                (true, _) => Some("indent with spaces: YAML has no tabs there"),
+                (_, true) => Some("a text with `: ` in it needs quotes around it, or `>-` before it"),
+                _ => None,
+            };
             problems.push(DefinitionProblem::Syntax {
                 at: place(path, line(number)),
-                reason: format!("the front matter cannot be read as YAML: {reason}"),
-                advice: unquoted.then_some("a text with `: ` in it needs quotes around it, or `>-` before it"),
+                reason: format!("the front matter cannot be read as YAML: {}", cut_reason(&reason)),
+                advice,
             });
             None
         }
@@ -113,7 +125,7 @@ fn fields(path: &str, front_matter: &str, problems: &mut Vec<DefinitionProblem>)
 }
 
 /// The members of a mapping in their order, with the line of each.
-struct Fields(Vec<(String, u64, Value)>);
+struct Fields(Vec<(String, u64, Node)>);
 
 impl<'de> Deserialize<'de> for Fields {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
@@ -125,7 +137,7 @@ impl<'de> Deserialize<'de> for Fields {
             }
             fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Fields, A::Error> {
                 let mut fields = Vec::new();
-                while let Some((name, value)) = map.next_entry::<Spanned<String>, Value>()? {
+                while let Some((name, value)) = map.next_entry::<Spanned<String>, Node>()? {
                     fields.push((name.value, name.referenced.line(), value));
                 }
                 Ok(Fields(fields))
@@ -133,6 +145,78 @@ impl<'de> Deserialize<'de> for Fields {
         }
         // Anything: what is no mapping is then refused in the words above.
         deserializer.deserialize_any(Members)
+    }
+}
+
+/// A value, with the lines of its entries if it is a list.
+struct Node {
+    value: Value,
+    entry_lines: Vec<u64>,
+}
+
+impl From<Value> for Node {
+    fn from(value: Value) -> Self {
+        Self { value, entry_lines: Vec::new() }
+    }
+}
+
+impl<'de> Deserialize<'de> for Node {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct Any;
+        impl<'de> Visitor<'de> for Any {
+            type Value = Node;
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("a value that JSON has too")
+            }
+            fn visit_unit<E>(self) -> Result<Node, E> {
+                Ok(Value::Null.into())
+            }
+            fn visit_none<E>(self) -> Result<Node, E> {
+                Ok(Value::Null.into())
+            }
+            fn visit_some<D: Deserializer<'de>>(self, deserializer: D) -> Result<Node, D::Error> {
+                Node::deserialize(deserializer)
+            }
+            fn visit_bool<E>(self, value: bool) -> Result<Node, E> {
+                Ok(Value::from(value).into())
+            }
+            fn visit_i64<E>(self, value: i64) -> Result<Node, E> {
+                Ok(Value::from(value).into())
+            }
+            fn visit_u64<E>(self, value: u64) -> Result<Node, E> {
+                Ok(Value::from(value).into())
+            }
+            /// What JSON has no number for would become a null, which counts as left out.
+            fn visit_f64<E: serde::de::Error>(self, value: f64) -> Result<Node, E> {
+                let number =
+                    Number::from_f64(value).ok_or_else(|| E::custom("`.inf` and `.nan` are no values here"))?;
+                Ok(Value::Number(number).into())
+            }
+            fn visit_str<E>(self, value: &str) -> Result<Node, E> {
+                Ok(Value::from(value).into())
+            }
+            fn visit_string<E>(self, value: String) -> Result<Node, E> {
+                Ok(Value::from(value).into())
+            }
+            fn visit_seq<A: SeqAccess<'de>>(self, mut seq: A) -> Result<Node, A::Error> {
+                let (mut values, mut entry_lines) = (Vec::new(), Vec::new());
+                while let Some(entry) = seq.next_element::<Spanned<Node>>()? {
+                    entry_lines.push(entry.referenced.line());
+                    values.push(entry.value.value);
+                }
+                Ok(Node { value: Value::Array(values), entry_lines })
+            }
+            fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Node, A::Error> {
+                let mut members = Map::new();
+                while let Some((name, node)) = map.next_entry::<String, Node>()? {
+                    if members.insert(name, node.value).is_some() {
+                        return Err(A::Error::custom("a key is here for the second time"));
+                    }
+                }
+                Ok(Value::Object(members).into())
+            }
+        }
+        deserializer.deserialize_any(Any)
     }
 }
 

@@ -23,8 +23,8 @@
 //! # Ok::<(), hpd_agent::definition::DefinitionError>(())
 //! ```
 //!
-//! What is loaded is a [`DynamicHarness`] with one subagent for each definition. Names of tools, of harnesses and agent
-//! ids are checked when an agent is built with it, like those of every declaration, and named with file and line.
+//! What is loaded is a [`DynamicHarness`] with one subagent for each definition. Whether the harnesses are there that it
+//! names is checked when an agent is built with it, and told with the file and the line of the entry.
 
 mod error;
 mod field;
@@ -57,7 +57,7 @@ use crate::{chat::ChatConfig, declare::DynamicHarness};
 pub struct DefinitionFiles {
     sources: Vec<Source>,
     models: BTreeMap<Arc<str>, ChatConfig>,
-    tools: BTreeMap<Arc<str>, Arc<str>>,
+    tools: Arc<BTreeMap<Arc<str>, Arc<str>>>,
     default_harnesses: Vec<Arc<str>>,
 }
 
@@ -69,6 +69,9 @@ impl DefinitionFiles {
 
     /// All Markdown files below a folder (`*.md`), in the order of their paths, as Claude Code scans `.claude/agents`.
     /// A file without front matter is taken for documentation that is kept beside the definitions.
+    ///
+    /// Files and folders whose names begin with a dot are not looked at; the folder itself may have such a name. A folder
+    /// to which several links lead is read once.
     pub fn with_directory(mut self, path: impl Into<PathBuf>) -> Self {
         self.sources.push(Source::Directory(path.into()));
         self
@@ -113,7 +116,7 @@ impl DefinitionFiles {
 
     /// The harness that is meant by a name in `tools`. More than one name may mean the same harness.
     pub fn with_tool(mut self, name: impl Into<Arc<str>>, harness: impl Into<Arc<str>>) -> Self {
-        self.tools.insert(name.into(), harness.into());
+        Arc::make_mut(&mut self.tools).insert(name.into(), harness.into());
         self
     }
 
@@ -175,11 +178,30 @@ struct Field {
     name: String,
     line: u32,
     value: Value,
+    /// The line of each entry, if the value is a list.
+    entry_lines: Vec<u32>,
 }
 
 /// `path:line`.
 fn place(path: &str, line: u32) -> String {
     format!("{path}:{line}")
+}
+
+/// A name or value of a file as errors show it.
+fn cut(text: &str) -> String {
+    cut_at(80, text)
+}
+
+/// What a parser says, in which whole texts of the file may stand.
+fn cut_reason(text: &str) -> String {
+    cut_at(400, text)
+}
+
+fn cut_at(most: usize, text: &str) -> String {
+    match text.char_indices().nth(most) {
+        Some((end, _)) => format!("{}…", text.get(..end).unwrap_or_default()),
+        None => text.to_owned(),
+    }
 }
 
 /// A path as errors show it.

@@ -1,13 +1,14 @@
 //! Where definitions come from: texts, files, and the Markdown files below a folder.
 
 use std::{
-    fs::File,
+    collections::HashSet,
+    fs::{self, File},
     io::{self, Read as _},
     path::{Path, PathBuf},
     sync::Arc,
 };
 
-use walkdir::WalkDir;
+use walkdir::{DirEntry, WalkDir};
 
 use super::{DefinitionProblem, place, shown};
 
@@ -54,33 +55,47 @@ pub(super) fn texts(sources: &[Source], problems: &mut Vec<DefinitionProblem>) -
                 path: shown(path).to_string(),
                 reason: "it is a file and not a folder: name it with `with_file`".to_owned(),
             }),
-            Source::Directory(path) => {
-                let walk = WalkDir::new(path).min_depth(1).follow_links(true).sort_by_file_name();
-                for entry in walk {
-                    match entry {
-                        // A pipe has no end, and is no definition.
-                        Ok(entry) if !entry.file_type().is_file() => {}
-                        Ok(entry) if format_of(entry.path()) == Some(Format::Markdown) => {
-                            texts.extend(read(entry.path(), Format::Markdown, false, problems));
-                        }
-                        Ok(_) => {}
-                        // A link that leads nowhere is worth a word only where it could be a definition.
-                        Err(error)
-                            if leads_nowhere(&error) && error.path().and_then(format_of) != Some(Format::Markdown) => {}
-                        Err(error) => {
-                            let path = shown(error.path().unwrap_or(path)).to_string();
-                            let reason = match error.loop_ancestor() {
-                                Some(_) => "it leads back to a folder that it is in".to_owned(),
-                                None => error.into_io_error().map_or_else(String::new, |error| error.to_string()),
-                            };
-                            problems.push(DefinitionProblem::Unreadable { path, reason });
-                        }
-                    }
-                }
-            }
+            Source::Directory(path) => directory(path, &mut texts, problems),
         }
     }
     texts
+}
+
+/// The Markdown files below a folder.
+fn directory(root: &Path, texts: &mut Vec<Text>, problems: &mut Vec<DefinitionProblem>) {
+    // Folders with links to each other have more paths than anybody can walk.
+    let mut walked = HashSet::new();
+    let mut is_new = |entry: &DirEntry| {
+        // What cannot be found is told by the walk itself.
+        !entry.file_type().is_dir() || fs::canonicalize(entry.path()).map_or(true, |path| walked.insert(path))
+    };
+    let walk = WalkDir::new(root).min_depth(1).follow_links(true).sort_by_file_name().into_iter();
+    for entry in walk.filter_entry(|entry| !(entry.depth() > 0 && is_hidden(entry.path())) && is_new(entry)) {
+        match entry {
+            // A pipe has no end, and is no definition.
+            Ok(entry) if !entry.file_type().is_file() => {}
+            Ok(entry) if format_of(entry.path()) == Some(Format::Markdown) => {
+                texts.extend(read(entry.path(), Format::Markdown, false, problems));
+            }
+            Ok(_) => {}
+            Err(error) if error.depth() > 0 && error.path().is_some_and(is_hidden) => {}
+            // A link that leads nowhere is worth a word only where it could be a definition.
+            Err(error) if leads_nowhere(&error) && error.path().and_then(format_of) != Some(Format::Markdown) => {}
+            Err(error) => {
+                let path = shown(error.path().unwrap_or(root)).to_string();
+                let reason = match error.loop_ancestor() {
+                    Some(_) => "it leads back to a folder that it is in: remove the link".to_owned(),
+                    None => error.into_io_error().map_or_else(String::new, |error| error.to_string()),
+                };
+                problems.push(DefinitionProblem::Unreadable { path, reason });
+            }
+        }
+    }
+}
+
+/// What other programs keep for themselves: `.git`, the locks and backups of editors.
+fn is_hidden(path: &Path) -> bool {
+    path.file_name().is_some_and(|name| name.as_encoded_bytes().starts_with(b"."))
 }
 
 fn leads_nowhere(error: &walkdir::Error) -> bool {
@@ -129,7 +144,7 @@ fn text_of(
     }
     match String::from_utf8(bytes) {
         Ok(text) => {
-            let text = text.strip_prefix('\u{feff}').unwrap_or(&text).replace("\r\n", "\n");
+            let text = text.strip_prefix('\u{feff}').unwrap_or(&text).replace("\r\n", "\n").replace('\r', "\n");
             Some(Text { path, text, format, asked_for })
         }
         Err(error) => {

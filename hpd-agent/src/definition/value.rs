@@ -1,54 +1,69 @@
 //! What a field may be given.
 
+use std::{collections::HashSet, sync::Arc};
+
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
 
-use super::DefinitionProblem;
+use super::{DefinitionProblem, Field, cut, cut_reason, place};
 use crate::declare::SubAgentAvailability;
 
 /// The value of a field.
 pub(super) struct Given {
-    pub(super) at: String,
-    pub(super) field: String,
-    pub(super) value: Value,
+    pub(super) path: Arc<str>,
+    pub(super) field: Field,
+}
+
+/// A name among others, and the line at which it is written.
+#[derive(Debug)]
+pub(super) struct Name {
+    pub(super) text: String,
+    pub(super) line: u32,
+}
+
+/// What is wrong with one field. Of a list, each entry may be.
+#[derive(Debug)]
+pub(super) struct Wrong(pub(super) Vec<DefinitionProblem>);
+
+impl From<DefinitionProblem> for Wrong {
+    fn from(problem: DefinitionProblem) -> Self {
+        Self(vec![problem])
+    }
 }
 
 impl Given {
+    /// Where the field is.
+    pub(super) fn at(&self) -> String {
+        place(&self.path, self.field.line)
+    }
+
     pub(super) fn wrong(&self, expected: impl Into<String>) -> DefinitionProblem {
-        let found = match &self.value {
-            Value::Null => "nothing".to_owned(),
-            Value::Bool(value) => format!("`{value}`"),
-            Value::Number(number) => format!("the number `{number}`"),
-            Value::String(text) => format!("the text `{}`", text.chars().take(80).collect::<String>()),
-            Value::Array(_) => "a list".to_owned(),
-            Value::Object(_) => "an object".to_owned(),
-        };
-        let (at, field) = (self.at.clone(), self.field.clone());
-        DefinitionProblem::WrongValue { at, field, found, expected: expected.into() }
+        let (field, found) = (self.field.name.clone(), found(&self.field.value));
+        DefinitionProblem::WrongValue { at: self.at(), field, found, expected: expected.into() }
     }
 
     pub(super) fn refused(&self, what: impl Into<String>, advice: &'static str) -> DefinitionProblem {
-        DefinitionProblem::NotSupported { at: self.at.clone(), what: what.into(), advice }
+        DefinitionProblem::NotSupported { at: self.at(), what: what.into(), advice }
     }
 
     pub(super) fn text(&self) -> Result<String, DefinitionProblem> {
-        match &self.value {
+        match &self.field.value {
             Value::String(text) => Ok(text.clone()),
             _ => Err(self.wrong("a text: put it in quotes")),
         }
     }
 
     pub(super) fn flag(&self) -> Result<bool, DefinitionProblem> {
-        self.value.as_bool().ok_or_else(|| self.wrong("`true` or `false`"))
+        self.field.value.as_bool().ok_or_else(|| self.wrong("`true` or `false`"))
     }
 
     pub(super) fn number(&self) -> Result<u32, DefinitionProblem> {
-        let number = self.value.as_u64().and_then(|number| u32::try_from(number).ok());
+        let number = self.field.value.as_u64().and_then(|number| u32::try_from(number).ok());
         number.filter(|number| *number > 0).ok_or_else(|| self.wrong("a whole number from 1"))
     }
 
     pub(super) fn object(&self) -> Result<Map<String, Value>, DefinitionProblem> {
-        self.value.as_object().cloned().ok_or_else(|| self.wrong("an object of keys and values"))
+        self.field.value.as_object().cloned().ok_or_else(|| self.wrong("an object of keys and values"))
     }
 
     pub(super) fn one_of(&self, legal: &[&'static str]) -> Result<String, DefinitionProblem> {
@@ -62,7 +77,7 @@ impl Given {
             let kept = name.chars().filter(|c| !matches!(c, '-' | '_' | ' '));
             kept.flat_map(char::to_lowercase).collect::<String>()
         };
-        let chosen = self.value.as_str().map(plain);
+        let chosen = self.field.value.as_str().map(plain);
         let found = choices.iter().find(|(name, _)| chosen.as_deref() == Some(&plain(name)));
         found.map(|(_, choice)| choice.clone()).ok_or_else(|| {
             let names: Vec<String> = choices.iter().map(|(name, _)| format!("`{name}`")).collect();
@@ -78,15 +93,15 @@ impl Given {
         &self,
         choices: &[(&'static str, T)],
     ) -> Result<T, DefinitionProblem> {
-        match &self.value {
-            Value::Object(_) => serde_json::from_value(self.value.clone())
-                .map_err(|error| self.wrong(format!("what it is stored as: {error}"))),
+        match &self.field.value {
+            Value::Object(_) => serde_json::from_value(self.field.value.clone())
+                .map_err(|error| self.wrong(format!("what it is stored as: {}", cut_reason(&error.to_string())))),
             _ => self.choice(choices),
         }
     }
 
     pub(super) fn availability(&self) -> Result<SubAgentAvailability, DefinitionProblem> {
-        if self.value.is_number() {
+        if self.field.value.is_number() {
             return self.number().map(SubAgentAvailability::through_depth);
         }
         let choices = [
@@ -97,54 +112,62 @@ impl Given {
         self.choice(&choices).map_err(|_| self.wrong(expected))
     }
 
-    /// Names in a list, or in one text with commas between them.
-    pub(super) fn names(&self) -> Result<Vec<String>, DefinitionProblem> {
-        let names: Option<Vec<String>> = match &self.value {
-            Value::String(text) => Some(split_names(text)),
-            Value::Array(names) => names.iter().map(|name| name.as_str().map(|name| name.trim().to_owned())).collect(),
-            _ => None,
-        };
-        let mut names = names.ok_or_else(|| self.wrong("a list of names, or names with commas between them"))?;
-        names.retain(|name| !name.is_empty());
-        Ok(names)
+    /// Names in a list, or in one text with commas between them, each once.
+    pub(super) fn names(&self) -> Result<Vec<Name>, Wrong> {
+        self.names_unless(|_| None)
     }
 
-    pub(super) fn tools(&self) -> Result<Vec<String>, DefinitionProblem> {
-        let names = self.names()?;
-        let refused = names.iter().find_map(|name| {
-            let what = || format!("`{name}`");
+    /// The names of tools that an agent shall have.
+    pub(super) fn tools(&self) -> Result<Vec<Name>, Wrong> {
+        self.names_unless(|name| {
+            let is_agent = |prefix| name.strip_prefix(prefix).is_some_and(|rest| rest.is_empty() || rest.contains('('));
             if name == "*" {
-                return Some(
-                    self.refused(what(), "an agent has the tools of the harnesses that it names, and no others"),
-                );
+                Some("an agent has the tools of the harnesses that it names, and no others")
+            } else if is_agent("Agent") || is_agent("Task") {
+                Some("an agent may call the subagents of the harnesses that it has: name those in `tool_harnesses`")
+            } else if name.starts_with("mcp__") {
+                Some("there are no MCP servers: name a harness whose functions call the server")
+            } else {
+                no_name(name)
             }
-            if name.starts_with("Agent") || name.starts_with("Task") {
-                let advice =
-                    "an agent may call the subagents of the harnesses that it has: name those in `tool_harnesses`";
-                let alone = matches!(name.as_str(), "Agent" | "Task");
-                return (alone || name.contains('(')).then(|| self.refused(what(), advice));
-            }
-            if name.starts_with("mcp__") {
-                return Some(
-                    self.refused(what(), "there are no MCP servers: name a harness whose functions call the server"),
-                );
-            }
-            self.rule(name)
-        });
-        refused.map_or(Ok(names), Err)
+        })
     }
 
     /// Of what an agent does not have by itself, nothing has to be taken away.
-    pub(super) fn denied_tools(&self) -> Result<Vec<String>, DefinitionProblem> {
-        let names = self.names()?;
-        let refused = names.iter().find_map(|name| self.rule(name));
-        refused.map_or(Ok(names), Err)
+    pub(super) fn denied_tools(&self) -> Result<Vec<Name>, Wrong> {
+        self.names_unless(no_name)
     }
 
-    /// A rule about the arguments of a tool is not its name.
-    fn rule(&self, name: &str) -> Option<DefinitionProblem> {
-        let advice = "name the tool alone, and let a permission policy decide about its arguments";
-        name.contains('(').then(|| self.refused(format!("`{name}`"), advice))
+    /// The names, unless `refuse` has an advice against one of them.
+    fn names_unless(&self, refuse: fn(&str) -> Option<&'static str>) -> Result<Vec<Name>, Wrong> {
+        let Field { name: field, line, value, entry_lines } = &self.field;
+        let (mut names, mut wrong) = (Vec::new(), Vec::new());
+        match value {
+            Value::String(text) => names.extend(split_names(text).map(|name| (name, *line))),
+            Value::Array(entries) => {
+                let lines = entry_lines.iter().copied().chain(std::iter::repeat(*line));
+                for ((index, entry), line) in entries.iter().enumerate().zip(lines) {
+                    match entry {
+                        Value::String(name) => names.push((name.trim(), line)),
+                        entry => wrong.push(DefinitionProblem::WrongValue {
+                            at: place(&self.path, line),
+                            field: format!("{field}[{index}]"),
+                            found: found(entry),
+                            expected: "a name: put it in quotes".to_owned(),
+                        }),
+                    }
+                }
+            }
+            _ => return Err(self.wrong("a list of names, or names with commas between them").into()),
+        }
+        let mut seen = HashSet::new();
+        names.retain(|(name, _)| !name.is_empty() && seen.insert(*name));
+        wrong.extend(names.iter().filter_map(|(name, line)| {
+            let (at, what) = (place(&self.path, *line), format!("`{}`", cut(name)));
+            refuse(name).map(|advice| DefinitionProblem::NotSupported { at, what, advice })
+        }));
+        let owned = |(name, line): (&str, u32)| Name { text: name.to_owned(), line };
+        if wrong.is_empty() { Ok(names.into_iter().map(owned).collect()) } else { Err(Wrong(wrong)) }
     }
 
     pub(super) fn permission_mode(&self) -> Result<(), DefinitionProblem> {
@@ -162,20 +185,37 @@ impl Given {
 
     /// Refuses a field that there is nothing for, unless it says nothing.
     pub(super) fn unless_empty(&self, advice: &'static str) -> Result<(), DefinitionProblem> {
-        let is_empty = match &self.value {
+        let is_empty = match &self.field.value {
             Value::Array(values) => values.is_empty(),
             Value::Object(members) => members.is_empty(),
             Value::String(text) => text.is_empty(),
             _ => false,
         };
-        if is_empty { Ok(()) } else { Err(self.refused(format!("`{}`", self.field), advice)) }
+        if is_empty { Ok(()) } else { Err(self.refused(format!("`{}`", self.field.name), advice)) }
     }
 }
 
+/// What a value is, in words.
+fn found(value: &Value) -> String {
+    match value {
+        Value::Null => "nothing".to_owned(),
+        Value::Bool(value) => format!("`{value}`"),
+        Value::Number(number) => format!("the number `{number}`"),
+        Value::String(text) => format!("the text `{}`", cut(text)),
+        Value::Array(_) => "a list".to_owned(),
+        Value::Object(_) => "an object".to_owned(),
+    }
+}
+
+/// A rule about the arguments of a tool is not its name.
+fn no_name(name: &str) -> Option<&'static str> {
+    name.contains('(').then_some("name the tool alone, and let a permission policy decide about its arguments")
+}
+
 /// Names with commas between them; commas within parentheses belong to a name.
-fn split_names(text: &str) -> Vec<String> {
+fn split_names(text: &str) -> impl Iterator<Item = &str> {
     let mut depth = 0_u32;
-    let names = text.split(|c: char| {
+    let names = text.split(move |c: char| {
         match c {
             '(' => depth += 1,
             ')' => depth = depth.saturating_sub(1),
@@ -183,7 +223,7 @@ fn split_names(text: &str) -> Vec<String> {
         }
         c == ',' && depth == 0
     });
-    names.map(|name| name.trim().to_owned()).collect()
+    names.map(str::trim)
 }
 
 #[cfg(test)]
@@ -192,8 +232,9 @@ mod tests {
 
     #[test]
     fn names_are_split_at_the_commas_between_them() {
-        assert_eq!(split_names("Read, Grep"), ["Read", "Grep"]);
-        assert_eq!(split_names("Agent(a, b),Read,"), ["Agent(a, b)", "Read", ""]);
-        assert_eq!(split_names("Bash(a))(, b"), ["Bash(a))(, b"]);
+        let split = |text| split_names(text).collect::<Vec<_>>();
+        assert_eq!(split("Read, Grep"), ["Read", "Grep"]);
+        assert_eq!(split("Agent(a, b),Read,"), ["Agent(a, b)", "Read", ""]);
+        assert_eq!(split("Bash(a))(, b"), ["Bash(a))(, b"]);
     }
 }

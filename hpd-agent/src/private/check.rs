@@ -106,8 +106,8 @@ pub const fn fork_compaction(compaction: ForkCompaction, context: SubAgentContex
     let checked = exclusive::fork_compaction(&compaction, context);
     // Nothing may be dropped in a constant.
     mem::forget(compaction);
-    if let Err(text) = checked {
-        panic!("{}", text);
+    if let Err(excluded) = checked {
+        refuse(&excluded);
     }
 }
 
@@ -115,9 +115,14 @@ pub const fn fork_compaction(compaction: ForkCompaction, context: SubAgentContex
 #[track_caller]
 pub const fn background_notification(notification: BackgroundNotification, mode: AgentInvocationModePolicy) {
     mem::forget(notification);
-    if let Err(text) = exclusive::background_notification(mode) {
-        panic!("{}", text);
+    if let Err(excluded) = exclusive::background_notification(mode) {
+        refuse(&excluded);
     }
+}
+
+#[track_caller]
+const fn refuse(excluded: &exclusive::Excluded) {
+    panic!("{}", Text::new().with(excluded.what).with(excluded.remedy.attributes).as_str());
 }
 
 /// A key of an author's own metadata.
@@ -227,7 +232,7 @@ pub const fn delegation<H: Delegates<B, Look> + Delegates<B, Trace>, B>(method: 
             text = text.harness(hop.by, &cycle).with(".").with(hop.method).with(ARROW);
             hops = rest;
         }
-        text = text.harness(cycle.to, &cycle).with(REMEDY);
+        text = text.harness(cycle.to, &cycle).with(REMEDY.attributes);
         panic!("{}", text.as_str());
     }
 }

@@ -60,6 +60,7 @@ impl DynamicRegistry {
                 name: harness.name().to_owned(),
                 first: first.origin().to_string(),
                 second: harness.origin().to_string(),
+                advice: "give one of them another name, or put one in the other's place with `DynamicRegistry::replace`",
             }),
             _ => {
                 harnesses.insert(Arc::clone(harness.shared_name()), harness);
@@ -114,9 +115,14 @@ impl DynamicRegistry {
         if let Some(harness) = self.get(name) {
             return Ok(Found::Dynamic(harness));
         }
+        Err(RegistryError::Unknown { name: name.to_owned(), near: self.near(name, &[]) })
+    }
+
+    /// The harness that was probably meant by a name, or the one of `more` that was.
+    pub(crate) fn near(&self, name: &str, more: &[Arc<str>]) -> Option<String> {
         let names = self.names();
-        let known = registry::names().chain(names.iter().map(|name| &**name));
-        Err(RegistryError::Unknown { name: name.to_owned(), near: nearest(name, known).map(str::to_owned) })
+        let known = registry::names().chain(names.iter().chain(more).map(|name| &**name));
+        nearest(name, known).map(str::to_owned)
     }
 }
 

@@ -94,7 +94,7 @@ impl Registration {
 pub enum RegistryError {
     /// No harness of this name was linked into the program.
     #[error(
-        "no tool harness is registered as `{name}`{}; if a dependency declares it, name that dependency in your code \
+        "there is no tool harness `{name}`{}; if a dependency declares it, name that dependency in your code \
          (`use the_crate as _;`), or it is not linked; if it is made at run time, add it with `DynamicRegistry::add` \
          before agents are built",
         near.as_ref().map(|near| format!(", did you mean `{near}`?")).unwrap_or_default()
@@ -106,10 +106,7 @@ pub enum RegistryError {
         near: Option<String>,
     },
     /// Two harnesses have one name.
-    #[error(
-        "two tool harnesses are registered as `{name}`: at {first} and at {second}; give one of them another name, \
-         for example with `#[tool_harness(name = \"…\")]`"
-    )]
+    #[error("two tool harnesses are registered as `{name}`: at {first} and at {second}; {advice}")]
     Duplicate {
         /// The name.
         name: String,
@@ -117,6 +114,8 @@ pub enum RegistryError {
         first: String,
         /// Where the other one is declared.
         second: String,
+        /// What to do.
+        advice: &'static str,
     },
     /// A harness made at run time has the name of one that the program was compiled with.
     #[error(
@@ -268,7 +267,8 @@ pub(crate) const fn hash(name: &str) -> u64 {
 
 fn duplicate(one: &Registration, other: &Registration) -> RegistryError {
     let at = |one: &Registration| format!("{}:{}", one.location.file(), one.location.line());
-    RegistryError::Duplicate { name: one.name.to_owned(), first: at(one), second: at(other) }
+    let advice = "give one of them another name, for example with `#[tool_harness(name = \"…\")]`";
+    RegistryError::Duplicate { name: one.name.to_owned(), first: at(one), second: at(other), advice }
 }
 
 #[cfg(test)]

@@ -19,7 +19,7 @@ fn builder() -> AgentBuilder {
 async fn cycles(builder: AgentBuilder) -> Vec<(String, String)> {
     let Err(error) = builder.build().await else { return Vec::new() };
     let cycle = |problem: &BuildProblem| match problem {
-        BuildProblem::UnboundedDelegation { at, cycle } => {
+        BuildProblem::UnboundedDelegation { at, cycle, .. } => {
             assert_eq!(problem.code(), "unbounded_delegation");
             (at.split(' ').next().unwrap().to_owned(), cycle.clone())
         }

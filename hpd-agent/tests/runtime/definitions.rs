@@ -89,8 +89,8 @@ fn reviewer() -> SubAgent {
 #[tokio::test]
 async fn a_file_is_the_declaration_that_it_describes() {
     let expected = definitions(DynamicHarness::new("team").with_sub_agent("code-reviewer", reviewer())).await;
-    let crlf = REVIEWER.replace('\n', "\r\n");
-    for text in [REVIEWER, &format!("\u{feff}{REVIEWER}"), &crlf, &format!("\u{feff}{crlf}")] {
+    let (crlf, cr) = (REVIEWER.replace('\n', "\r\n"), REVIEWER.replace('\n', "\r"));
+    for text in [REVIEWER, &format!("\u{feff}{REVIEWER}"), &crlf, &format!("\u{feff}{crlf}"), &cr] {
         let team = files().with_markdown("reviewer.md", text).load("team").unwrap();
         assert_eq!(definitions(team).await, expected, "{text:?}");
     }
@@ -159,23 +159,36 @@ Work.
 async fn what_this_version_cannot_do_is_refused_when_the_agent_is_built() {
     let text = |fields: &str| format!("---\nname: a\ndescription: A.\n{fields}\n---\nDo it.\n");
     for (fields, argument) in [
-        ("background: true", "`invocation_mode = BackgroundOnly`"),
-        ("background: true\ninvocation_mode: BackgroundOnly", "`invocation_mode = BackgroundOnly`"),
-        ("invocation_mode: ModelChoice", "`invocation_mode = ModelChoice`"),
         ("lifecycle: Continuable", "`lifecycle = Continuable`"),
-        ("background_notification: none", "`background_notification = Some(None)`"),
         (
             "fork_compaction:\n  kind: enabled\n  specification:\n    point: {kind: currentHead}\n    strategy: {kind: removal}",
             "`fork_compaction = ",
         ),
-        ("tools: files.reed", "did you mean `files.read`?"),
-        ("agent_id: has space", "`has space` is not a legal agent id"),
     ] {
         let team = files().with_markdown("folder/a.md", text(fields)).load("team").unwrap();
         let client = ScriptedChatClient::texts(["x"]);
         let builder = builder(&client).with_dynamic_registry(registry()).with_dynamic_harness(team);
         let error = builder.build().await.unwrap_err().to_string();
         assert!(error.contains(argument) && error.contains("`team.a` (folder/a.md:1)"), "{fields}: {error}");
+    }
+}
+
+/// Whoever writes a file has fields, and neither attributes nor methods.
+#[tokio::test]
+async fn advice_for_files_speaks_of_fields() {
+    for (fields, advice) in [
+        ("fork_compaction: Disable", "write `context: Fork` or `context: ModelChoice`"),
+        ("background_notification: None", "write `invocation_mode: BackgroundOnly` or `invocation_mode: ModelChoice`"),
+        (
+            "availability: any_allowed_depth\ntool_harnesses: team",
+            "bound one of them with `availability: 2`, or permit it with `recursion: Allowed`",
+        ),
+    ] {
+        let text = format!("---\nname: a\ndescription: A.\n{fields}\n---\nDo it.\n");
+        let team = files().with_markdown("a.md", text).load("team").unwrap();
+        let error = builder(&ScriptedChatClient::texts(["x"])).with_dynamic_harness(team).build().await.unwrap_err();
+        let told = error.to_string();
+        assert!(told.contains(advice) && !told.contains("::"), "{fields}: {told}");
     }
 }
 
@@ -214,7 +227,8 @@ fn fields_that_are_wrong_are_named_with_what_is_right() {
     refused_field("wrong_value", "availability: 0", &["a whole number from 1"]);
     refused_field("wrong_value", "availability: everywhere", &["`any_allowed_depth`"]);
     refused_field("wrong_value", "tools: {Read: true}", &["an object", "a list of names"]);
-    refused_field("wrong_value", "tools: [1]", &["a list of names"]);
+    refused_field("wrong_value", "tools: [1]", &["`tools[0]` is the number `1`", "a name"]);
+    refused_field("wrong_value", "agent_id: has space", &["the text `has space`", "1 to 128 characters"]);
     refused_field("wrong_value", "metadata: [1]", &["an object of keys and values"]);
     refused_field("wrong_value", "permissionMode: never", &["`bypassPermissions`"]);
     refused_field("wrong_value", "fork_compaction: {kind: sometimes}", &["what it is stored as", "sometimes"]);
@@ -245,6 +259,119 @@ fn fields_that_are_wrong_are_named_with_what_is_right() {
     refused("duplicate_field", Some(5), twice, &["`agentId`", "first in line 4"]);
 }
 
+/// What is wrong with the fields of a definition: codes, and the whole text.
+fn wrong(text: &str) -> (Vec<&'static str>, String) {
+    let error = files().with_markdown("a.md", text).load("team").unwrap_err();
+    (codes(&error), error.to_string())
+}
+
+#[test]
+fn every_entry_of_a_list_is_reported_at_its_line() {
+    for field in ["tools", "disallowedTools"] {
+        let text = format!(
+            "---\nname: a\ndescription: A.\n{field}:\n  - Bash(git:*)\n  - Read\n  - 7\n\n  - &x Edit(b)\n  - *x\n---\nDo it.\n"
+        );
+        let (found, told) = wrong(&text);
+        assert_eq!(found, ["wrong_value", "not_supported", "not_supported"], "{told}");
+        for part in [&format!("a.md:7: `{field}[2]` is the number `7`"), "a.md:5: `Bash(git:*)`", "a.md:9: `Edit(b)`"] {
+            assert!(told.contains(part), "{part:?} is missing in: {told}");
+        }
+    }
+    let (found, told) =
+        wrong("---\nname: a\ndescription: A.\ntools: \"*, Read, mcp__a__b, Agent(x, y), Bash(c)\"\n---\nDo it.\n");
+    assert_eq!(found, ["not_supported"; 4], "{told}");
+    assert_eq!(told.matches("a.md:4: ").count(), 4, "{told}");
+
+    let json = "{\"a\": {\"description\": \"A.\", \"prompt\": \"x\", \"tools\": [\n\"*\",\n\"Read\",\n[]]}}";
+    let error = files().with_json("a.json", json).load("team").unwrap_err();
+    assert_eq!(codes(&error), ["wrong_value", "not_supported"], "{error}");
+    assert!(error.to_string().contains("a.json:4: `tools[2]` is a list"), "{error}");
+    assert!(error.to_string().contains("a.json:2: `*`"), "{error}");
+}
+
+#[test]
+fn a_field_that_is_wrong_is_not_missing_too() {
+    for field in ["name", "description"] {
+        let text =
+            "---\nname: a\ndescription: A.\n---\nDo it.\n".replace(&format!("\n{field}: "), &format!("\n{field}: 7 #"));
+        let (found, told) = wrong(&text);
+        assert_eq!(found, ["wrong_value"], "{told}");
+    }
+    for (field, expected) in [("name", "\"x\""), ("description", "7"), ("prompt", "[]")] {
+        let mut value = json!({"name": "a", "description": "A.", "prompt": "x"});
+        value[field] = json!([1]);
+        let error = files().with_json("a.json", json!([value]).to_string()).load("team").unwrap_err();
+        assert_eq!(codes(&error), ["wrong_value"], "{field} {expected}: {error}");
+    }
+    // Of what was refused, nothing follows: the default harness is not denied by a definition with other tools.
+    let text = "---\nname: a\ndescription: A.\ntools: 7\ndisallowedTools: Read\n---\nDo it.\n";
+    let files = files().with_default_tool_harness("files.read").with_markdown("a.md", text);
+    assert_eq!(codes(&files.load("team").unwrap_err()), ["wrong_value"]);
+}
+
+#[test]
+fn no_mistake_hides_another() {
+    let text = "---
+name: prüfer
+model: opus
+background: true
+invocation_mode: SynchronousOnly
+color: red
+metadata: {color: blue}
+agent_id: has space
+---
+Do it.
+";
+    let (found, told) = wrong(text);
+    let expected = ["wrong_value", "missing_field", "wrong_value", "unknown_model", "contradiction", "contradiction"];
+    assert_eq!(found, expected, "{told}");
+    for part in ["a.md:2: `name` is the text `prüfer`", "a.md:8: `agent_id` is", "1 to 64 characters"] {
+        assert!(told.contains(part), "{part:?} is missing in: {told}");
+    }
+}
+
+#[tokio::test]
+async fn a_tool_that_nothing_is_meant_by_is_told_at_its_line_with_the_remedy() {
+    let text = "---
+name: a
+description: A.
+tools:
+  - Raed
+  - files.reed
+  - Write
+  - Broken
+  - Unheard
+tool_harnesses:
+  - note
+---
+Do it.
+";
+    let files = files().with_tool("Broken", "files.raed").with_markdown("folder/a.md", text);
+    let client = ScriptedChatClient::texts(["x"]);
+    let builder = builder(&client).with_dynamic_registry(registry());
+    let error = builder.with_dynamic_harness(files.load("team").unwrap()).build().await.unwrap_err();
+    let told: Vec<String> = error.problems().iter().map(ToString::to_string).collect();
+    let meant = "with `DefinitionFiles::with_tool` which harness is meant by it";
+    for (index, line, start, remedy) in [
+        (0, 5, "there is no tool `Raed`, did you mean `Read`?", meant),
+        (1, 6, "there is no tool `files.reed`, did you mean `files.read`?", meant),
+        (
+            2,
+            8,
+            "the tool `Broken` means the harness `files.raed`, which is not there, did you mean `files.read`?",
+            "`DefinitionFiles::with_tool`",
+        ),
+        (3, 9, "there is no tool `Unheard`; ", meant),
+        (4, 11, "there is no tool harness `note`, did you mean `notes`?", "`DynamicRegistry::add`"),
+    ] {
+        let told = told.get(index).unwrap_or_else(|| panic!("{error}"));
+        assert!(told.starts_with(&format!("`team.a` (folder/a.md:{line}): {start}")), "{told}");
+        assert!(told.contains(remedy), "{told}");
+        assert_eq!(told.matches("there is no").count() + told.matches("is not there").count(), 1, "{told}");
+    }
+    assert_eq!(told.len(), 5, "{error}");
+}
+
 #[test]
 fn texts_that_are_no_definitions_are_refused_in_sentences() {
     refused("no_front_matter", None, "You are a reviewer.", &["the first line of a definition is `---`"]);
@@ -255,6 +382,16 @@ fn texts_that_are_no_definitions_are_refused_in_sentences() {
     refused("syntax", Some(2), "---\njust text\n---\nDo it.\n", &["YAML"]);
     refused("syntax", Some(3), "---\nname: a\nname: b\n---\nDo it.\n", &["duplicate"]);
     refused("syntax", Some(2), "---\nname: *missing\n---\nDo it.\n", &["YAML"]);
+    refused("syntax", Some(5), "---\nname: a\ndescription: A.\nmetadata:\n  a: .nan\n---\nDo it.\n", &["`.nan`"]);
+    refused(
+        "syntax",
+        Some(6),
+        "---\nname: a\ndescription: A.\nmetadata:\n  a: 1\n  a: 2\n---\nDo it.\n",
+        &["duplicate"],
+    );
+    refused("syntax", Some(2), "---\nname: a\n\tdescription: A.\n---\nDo it.\n", &["YAML", "indent with spaces"]);
+    refused("syntax", Some(2), "---\nname: \0\ndescription: A.\n---\nDo it.\n", &["YAML"]);
+    refused("unclosed_front_matter", Some(1), "---\rname: a\r", &["no end"]);
     refused("missing_field", Some(1), "---\nname: a\ndescription: A.\n---\n \n\t\n", &["no prompt"]);
     refused("missing_field", Some(1), "---\nname: a\ndescription:\n---\nDo it.\n", &["no description"]);
     refused("missing_field", Some(1), "---\nname: ' '\ndescription: A.\n---\nDo it.\n", &["no name"]);
@@ -293,11 +430,69 @@ fn json_is_refused_with_the_line_of_what_is_wrong() {
         ("{\"a\": {\"description\": \"A.\"}}", "missing_field", "`\"prompt\": \"…\"`"),
         ("{\"a\": {\"name\": \"b\", \"description\": \"A.\", \"prompt\": \"x\"}}", "wrong_value", "`a`, the name"),
         ("{\"a\": {\"description\": \"A.\", \"prompt\": \"x\", \"prompt\": \"y\"}}", "duplicate_field", "`prompt`"),
+        ("[{\"metadata\": 1e999}]", "syntax", "agents.json:1: "),
     ] {
         let error = files().with_json("agents.json", text).load("team").unwrap_err();
         assert_eq!(codes(&error), [code], "{text}: {error}");
         assert!(error.to_string().contains(says), "{text}: {error}");
     }
+}
+
+#[test]
+fn keys_of_json_are_unique_at_every_depth() {
+    let text = "[{\"name\": \"a\", \"description\": \"A.\", \"prompt\": \"x\",
+\"metadata\": {\"one\": 1, \"deeper\": [{\"two\": 2,
+\"t\\u0077o\": 3}],
+\"one\": {\"three\": 3,
+\"three\": 4},
+\"one\": 5},
+\"other\": {\"one\": 1}}]";
+    let error = files().with_json("a.json", text).load("team").unwrap_err();
+    let twice = "duplicate_field";
+    assert_eq!(codes(&error), [twice, twice, twice, twice, "unknown_field"], "{error}");
+    for part in [
+        "a.json:3: the field `two` is here for the second time, first in line 2",
+        "a.json:4: the field `one` is here for the second time, first in line 2",
+        "a.json:5: the field `three` is here for the second time, first in line 4",
+        "a.json:6: the field `one` is here for the second time, first in line 2",
+    ] {
+        assert!(error.to_string().contains(part), "{part:?} is missing in: {error}");
+    }
+    let twice =
+        "{\"a\": {\"description\": \"A.\", \"prompt\": \"x\"},\n\"a\": {\"description\": \"A.\", \"prompt\": \"x\"}}";
+    let error = files().with_json("a.json", twice).load("team").unwrap_err();
+    assert!(error.to_string().contains("`a`: a.json:1 and a.json:2"), "{error}");
+}
+
+/// What is large is read in the time that its size explains, and told in messages that can be read.
+#[test]
+fn large_definitions_are_read_in_linear_time() {
+    let names = |range: std::ops::Range<u32>| range.map(|at| format!("t{at},")).collect::<String>();
+    let (names, denied) = (names(0..80_000), names(40_000..80_000));
+    let fields = format!("\"tools\": \"Write,{names}\", \"disallowedTools\": \"{denied}\"");
+    let text = format!("{{\"a\": {{\"description\": \"A.\", \"prompt\": \"x\", {fields}}}}}");
+    let begun = std::time::Instant::now();
+    files().with_json("a.json", text).load("team").unwrap();
+    let long = "n".repeat(400_000);
+    let json = format!("[{{\"name\": \"{long}\", \"{long}\": 1}}]");
+    let mut wrong = vec![("json", files().with_json("a.json", json))];
+    for field in [
+        "name: LONG",
+        "LONG: 1",
+        "? LONG\n: 1",
+        "tools: 'LONG('",
+        "model: LONG",
+        "fork_compaction: {kind: LONG}",
+        "metadata: {a: *LONG}",
+    ] {
+        let text = format!("---\n{}\ndescription: A.\n---\nDo it.\n", field.replace("LONG", &long));
+        wrong.push((field, files().with_markdown("a.md", text)));
+    }
+    for (field, files) in wrong {
+        let error = files.load("team").unwrap_err().to_string();
+        assert!(error.len() < 2_000, "{field}: {} bytes", error.len());
+    }
+    assert!(begun.elapsed().as_secs() < 20, "{:?}", begun.elapsed());
 }
 
 #[test]
@@ -354,6 +549,74 @@ async fn a_folder_is_read_whatever_is_below_it() {
     let empty = folder("empty");
     assert_eq!(files().with_directory(&empty).load("team").unwrap().tools().count(), 0);
     fs::remove_dir_all(empty).unwrap();
+}
+
+#[test]
+fn what_is_hidden_below_a_folder_is_not_read() {
+    let root = folder("hidden").join(".claude");
+    let definition = |name: &str| format!("---\nname: {name}\ndescription: A {name}.\n---\nDo it.\n");
+    for path in ["agents/.git", "agents/below/.drafts/deeper"] {
+        fs::create_dir_all(root.join(path)).unwrap();
+    }
+    fs::write(root.join("agents/a.md"), definition("a")).unwrap();
+    fs::write(root.join("agents/below/b.md"), definition("b")).unwrap();
+    for path in [".git/x.md", ".hidden.md", "below/._b.md", "below/.drafts/deeper/x.md"] {
+        fs::write(root.join("agents").join(path), b"---\n\xff").unwrap();
+    }
+    #[cfg(unix)]
+    for path in ["agents/.again", "agents/.gone.md"] {
+        std::os::unix::fs::symlink(if path.ends_with("md") { "nowhere" } else { "." }, root.join(path)).unwrap();
+    }
+    let team = files().with_directory(root.join("agents")).load("team").unwrap();
+    assert_eq!(team.tools().collect::<Vec<_>>(), ["a", "b"]);
+    // What is asked for by its name is read, whatever the name is.
+    let asked = files().with_file(root.join("agents/.hidden.md")).load("team").unwrap_err();
+    assert_eq!(codes(&asked), ["not_utf8"], "{asked}");
+    fs::remove_dir_all(root).unwrap();
+}
+
+/// Ten folders with links to each other have millions of paths.
+#[cfg(unix)]
+#[test]
+fn a_folder_that_is_reached_in_many_ways_is_read_once() {
+    let (root, shared) = (folder("many-ways"), folder("shared"));
+    fs::write(shared.join("a.md"), "---\nname: a\ndescription: A.\n---\nDo it.\n").unwrap();
+    for at in 0..12 {
+        fs::create_dir(root.join(format!("d{at}"))).unwrap();
+        std::os::unix::fs::symlink(&shared, root.join(format!("d{at}/shared"))).unwrap();
+    }
+    let tools = files().with_directory(&root).load("team").unwrap();
+    assert_eq!(tools.tools().collect::<Vec<_>>(), ["a"]);
+    for (from, to) in (0..12).flat_map(|from| (0..12).map(move |to| (from, to))).filter(|(from, to)| from != to) {
+        std::os::unix::fs::symlink(root.join(format!("d{to}")), root.join(format!("d{from}/to{to}"))).unwrap();
+    }
+    let error = files().with_directory(&root).load("team").unwrap_err();
+    assert!(codes(&error).iter().all(|code| *code == "unreadable_file") && codes(&error).len() <= 144, "{error}");
+    fs::remove_dir_all(root).unwrap();
+    fs::remove_dir_all(shared).unwrap();
+}
+
+#[cfg(unix)]
+#[test]
+fn what_may_not_be_read_is_named() {
+    use std::os::unix::fs::PermissionsExt as _;
+    let root = folder("forbidden");
+    fs::create_dir(root.join("closed")).unwrap();
+    fs::write(root.join("secret.md"), "x").unwrap();
+    for path in ["closed", "secret.md"] {
+        fs::set_permissions(root.join(path), fs::Permissions::from_mode(0o0)).unwrap();
+    }
+    // Root may read everything.
+    if fs::read(root.join("secret.md")).is_err() {
+        let error = files().with_directory(&root).load("team").unwrap_err();
+        assert_eq!(codes(&error), ["unreadable_file"; 2], "{error}");
+        assert!(error.to_string().contains("closed: cannot be read: "), "{error}");
+        assert!(error.to_string().contains("secret.md: cannot be read: "), "{error}");
+    }
+    for path in ["closed", "secret.md"] {
+        fs::set_permissions(root.join(path), fs::Permissions::from_mode(0o700)).unwrap();
+    }
+    fs::remove_dir_all(root).unwrap();
 }
 
 #[cfg(unix)]

@@ -357,3 +357,42 @@ async fn a_childs_journal_holds_its_own_run() {
     assert_eq!(events[0].source().trace, root[0].source().trace);
     assert_eq!(events[0].source().parent_span, Some(root[0].source().span));
 }
+
+#[derive(Default)]
+struct Background;
+
+#[tool_harness]
+impl Background {
+    /// Always in the background.
+    #[subagent(agent_id = "background.only", invocation_mode = BackgroundOnly)]
+    fn only(&self) -> AgentConfig {
+        AgentConfig::new("Only")
+    }
+
+    /// As the model wants.
+    #[subagent(agent_id = "background.choice", context = Fresh, invocation_mode = ModelChoice)]
+    fn choice(&self) -> AgentConfig {
+        AgentConfig::new("Choice").with_system_instructions("You are chosen.")
+    }
+}
+
+#[tokio::test]
+async fn a_background_call_gets_a_receipt_and_starts_nothing_as_long_as_nothing_delivers_its_result() {
+    let script = ScriptedChatClient::route().when_system_contains("You are chosen.", ["Done."]).otherwise([
+        Reply::tool_call("only", json!({"input": "a"}))
+            .and_tool_call("choice", json!({"input": "b", "invocationMode": "background"}))
+            .and_tool_call("choice", json!({"input": "c", "invocationMode": "synchronous"})),
+        Reply::text("Answer."),
+    ]);
+    let agent = builder(&script).with_tool_harness::<Background>().build().await.unwrap();
+    let result = agent.run("Go.").await.unwrap();
+    let results = results(&agent, &result).await;
+    for result in &results[..2] {
+        assert!(result.output.is_error());
+        let receipt: serde_json::Value = serde_json::from_str(result.output.text()).unwrap();
+        assert_eq!(receipt["status"], "background_unavailable", "{receipt}");
+        assert_eq!(receipt["sourceKind"], "SubAgent");
+    }
+    assert_eq!(results[2].output.text(), "Done.");
+    assert_eq!(children(&agent, result.thread()).await.len(), 1, "only the one that was waited for");
+}

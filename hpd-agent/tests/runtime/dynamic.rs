@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use hpd_agent::{
     agent::{BuildError, BuildProblem},
+    compaction::ForkCompaction,
     id::AgentId,
     prelude::*,
     testing::{Reply, ScriptedChatClient},
@@ -201,6 +202,79 @@ async fn every_mistake_is_reported_with_the_line_at_which_it_was_made() {
     ] {
         assert!(text.contains(part), "{part:?} is missing in:\n{text}");
     }
+}
+
+#[tokio::test]
+async fn what_has_to_be_given_is_declared_before_what_has_a_default_as_in_a_method() {
+    let function = || DynamicFunction::new("f", "Does it.").with_param_or::<u32>("limit", "", 10);
+    let nothing =
+        |harness: DynamicHarness, function| harness.with_function(function, |_, _| Box::pin(async { Ok(()) }));
+    let client = ScriptedChatClient::texts(["x"]);
+    let wrong = function().with_param::<String>("query", "").with_param::<u8>(" ", "").with_param::<u8>("limit", "");
+    let wrong = nothing(DynamicHarness::new("plugins.order"), wrong);
+    let error = builder(&client).with_dynamic_harness(wrong).build().await.unwrap_err();
+    assert_eq!(codes(&error), ["invalid_parameters"; 5], "{error}");
+    for part in [
+        "`query` has to be given and stands behind `limit`, which has a default; put it before, or give it a default too",
+        "the parameter name \" \" is not legal",
+        "two parameters are named `limit`",
+    ] {
+        assert!(error.to_string().contains(part), "{part:?} is missing in: {error}");
+    }
+    let right = function().with_param::<Option<u8>>("near", "").with_param_or::<u8>("more", "", 1);
+    let right = nothing(DynamicHarness::new("plugins.order"), right);
+    builder(&client).with_dynamic_harness(right).build().await.unwrap();
+}
+
+/// Whoever writes values has no attributes, and no doc comments.
+#[tokio::test]
+async fn advice_for_values_speaks_of_values() {
+    let child = |id: &str| SubAgent::from_config(id, AgentConfig::new("X")).with_description("Does it.");
+    let failing = |_| async { Err::<SubAgent, _>("no such plugin") };
+    let team = || {
+        DynamicHarness::new("plugins.team")
+            .with_sub_agent("undescribed", SubAgent::from_config("a", AgentConfig::new("A")))
+            .with_function(DynamicFunction::new("blank", ""), |_, _| Box::pin(async { Ok(()) }))
+            .with_sub_agent_fn("failing", failing)
+            .with_sub_agent("stored", SubAgent::from_agent_id("b").with_description("Stored."))
+            .with_sub_agent("twice", child("c"))
+            .with_sub_agent("twice", child("d"))
+            .with_sub_agent(
+                "compacted",
+                child("e")
+                    .with_context_policy(SubAgentContextPolicy::Fresh)
+                    .with_fork_compaction(ForkCompaction::Disable),
+            )
+            .with_sub_agent("told", child("f").with_background_notification(BackgroundNotification::None))
+            .with_sub_agent(
+                "endless",
+                child("g")
+                    .with_availability(SubAgentAvailability::ANY_ALLOWED_DEPTH)
+                    .with_tool_harness_named("plugins.team"),
+            )
+    };
+    let client = ScriptedChatClient::texts(["x"]);
+    let error = builder(&client).with_dynamic_harness(team()).build().await.unwrap_err();
+    for part in [
+        "no description: give the `SubAgent` one with `.with_description(\"…\")`",
+        "no description: give it as the second argument of `DynamicFunction::new`",
+        "the definition failed: no such plugin",
+        "or define the agent here with `SubAgent::from_config`\n",
+        "give one of them another name",
+        "`.with_context_policy(…)` with `Fork` or `ModelChoice`",
+        "`.with_invocation_mode(…)` with `BackgroundOnly` or `ModelChoice`",
+        "`.with_availability(SubAgentAvailability::through_depth(2))`",
+        "`.with_recursion(Recursion::Allowed)`",
+    ] {
+        assert!(error.to_string().contains(part), "{part:?} is missing in: {error}");
+    }
+    for attribute in ["#[", "doc comment", " = Fork", " = BackgroundOnly", "name = ", "attribute", "the method"] {
+        assert!(!error.to_string().contains(attribute), "{attribute:?} is in: {error}");
+    }
+    let registry = DynamicRegistry::new();
+    registry.add(team()).unwrap();
+    let twice = registry.add(team()).unwrap_err().to_string();
+    assert!(twice.contains("`DynamicRegistry::replace`") && !twice.contains("#["), "{twice}");
 }
 
 /// A harness with a subagent that carries what `next` makes.

@@ -35,7 +35,7 @@ pub enum SchemaError {
     /// A type that contains itself, in a place where the provider wants an end of it.
     #[error(
         "{profile} cannot be told of `{definition}`, which contains itself at `{path}` ({pointer}): make a field on \
-         the way there optional (`Option` or `#[serde(default)]`), or take a flat list with references"
+         the way there optional (in a Rust type with `Option` or `#[serde(default)]`), or take a flat list with references"
     )]
     Recursive {
         /// The profile.
@@ -64,7 +64,8 @@ pub enum SchemaError {
     },
     /// A property's name that the provider refuses.
     #[error(
-        "{profile} refuses the name of the property `{path}`: {advice}; `#[serde(rename = \"…\")]` gives it another"
+        "{profile} refuses the name of the property `{path}`: {advice}; give it another (in a Rust type with \
+         `#[serde(rename = \"…\")]`)"
     )]
     PropertyName {
         /// The profile.

@@ -69,7 +69,7 @@ impl DynamicFunction {
     }
 
     /// One more parameter, described to the model by `description` if that is not empty. It may be left out if its type
-    /// accepts `null`, as `Option` does.
+    /// accepts `null`, as `Option` does. If not, it comes before those with a default: `build()` refuses it behind one.
     ///
     /// A function with a schema of its own has no further parameters: `build()` refuses them.
     pub fn with_param<T: DeserializeOwned + JsonSchema>(self, name: &str, description: &str) -> Self {

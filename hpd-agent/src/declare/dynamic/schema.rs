@@ -14,13 +14,13 @@ use crate::{
 #[derive(Debug)]
 pub struct RawSchema {
     schema: Schema,
-    /// A parameter that was declared besides.
-    refused: Option<Box<str>>,
+    /// Parameters that were declared besides.
+    refused: Vec<Box<str>>,
 }
 
 impl RawSchema {
     pub(crate) fn new(schema: Schema) -> Self {
-        Self { schema, refused: None }
+        Self { schema, refused: Vec::new() }
     }
 
     pub(crate) fn schema(&self) -> &Schema {
@@ -28,7 +28,7 @@ impl RawSchema {
     }
 
     pub(super) fn refuse(&mut self, param: &str) {
-        self.refused.get_or_insert_with(|| param.into());
+        self.refused.push(param.into());
     }
 
     fn properties(&self) -> Option<&Map<String, Value>> {
@@ -36,22 +36,24 @@ impl RawSchema {
     }
 
     /// What is wrong with the schema itself.
-    pub(crate) fn problem(&self) -> Option<String> {
-        if let Some(param) = &self.refused {
-            return Some(format!("the parameter `{param}` is declared beside a schema: describe it in the schema"));
-        }
+    pub(crate) fn problems(&self) -> Vec<String> {
+        let mut problems: Vec<String> = self
+            .refused
+            .iter()
+            .map(|param| format!("the parameter `{param}` is declared beside a schema: describe it in the schema"))
+            .collect();
+        let mut unless = |is_right: bool, problem: &str| {
+            if !is_right {
+                problems.push(problem.to_owned());
+            }
+        };
         let schema = self.schema.value();
-        if schema.get("type").and_then(Value::as_str) != Some("object") {
-            return Some("its schema does not say `\"type\": \"object\"`: arguments are a JSON object".to_owned());
-        }
-        if schema.get("properties").is_some_and(|properties| !properties.is_object()) {
-            return Some("`properties` of its schema is not an object".to_owned());
-        }
+        let is_object = schema.get("type").and_then(Value::as_str) == Some("object");
+        unless(is_object, "its schema does not say `\"type\": \"object\"`: arguments are a JSON object");
+        unless(schema.get("properties").is_none_or(Value::is_object), "`properties` of its schema is not an object");
         let names = |required: &Value| required.as_array().is_some_and(|names| names.iter().all(Value::is_string));
-        if schema.get("required").is_some_and(|required| !names(required)) {
-            return Some("`required` of its schema is not a list of names".to_owned());
-        }
-        None
+        unless(schema.get("required").is_none_or(names), "`required` of its schema is not a list of names");
+        problems
     }
 
     /// The arguments of a call as far as they can be checked without the whole of JSON schema: names, what is
@@ -166,7 +168,7 @@ mod tests {
             "required": ["query", "limit", "any"],
             "additionalProperties": false,
         }));
-        assert!(schema.problem().is_none());
+        assert!(schema.problems().is_empty());
         assert_eq!(schema.take(r#"{"query":"x","limit":null,"kind":"mail"}"#).unwrap().len(), 2);
         assert_eq!(schema.take(r#"{"query":"x","limit":2.0,"any":[1]}"#).unwrap().len(), 3);
         for (arguments, expected) in [
@@ -198,11 +200,15 @@ mod tests {
             (json!({"type": "object", "properties": []}), "`properties`"),
             (json!({"type": "object", "required": [1]}), "`required`"),
         ] {
-            let problem = raw(schema).problem().unwrap();
-            assert!(problem.contains(expected), "{problem}");
+            let problems = raw(schema).problems();
+            assert!(matches!(problems.as_slice(), [problem] if problem.contains(expected)), "{problems:?}");
         }
-        let mut schema = raw(json!({"type": "object"}));
-        schema.refuse("extra");
-        assert!(schema.problem().unwrap().contains("`extra`"));
+        let mut schema = raw(json!({"type": "object", "properties": 1, "required": 1}));
+        schema.refuse("one");
+        schema.refuse("other");
+        let problems = schema.problems().join("\n");
+        for part in ["`one`", "`other`", "`properties`", "`required`"] {
+            assert!(problems.contains(part), "{problems}");
+        }
     }
 }

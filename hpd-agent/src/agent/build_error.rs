@@ -67,6 +67,17 @@ pub enum BuildProblem {
         /// Why.
         source: ChatProviderError,
     },
+    /// A child that shall have a model of its own and names none.
+    #[error(
+        "{at}: agent `{agent}` takes over no model, and names no provider of its own: name a registered one with \
+         `AgentConfig::with_chat`, or let it have its parent's with `SubAgentRunConfig::with_clients`"
+    )]
+    NoOwnClient {
+        /// Where it is declared.
+        at: String,
+        /// The agent.
+        agent: String,
+    },
     /// A text that is no legal id or name.
     #[error("{at}: {source}")]
     InvalidId {
@@ -373,6 +384,7 @@ impl BuildProblem {
         match self {
             Self::NoChatClient { .. } => "no_chat_client",
             Self::ChatProvider { source, .. } => source.code(),
+            Self::NoOwnClient { .. } => "no_own_client",
             Self::InvalidId { .. } => "invalid_id",
             Self::MissingDescription { .. } => "missing_description",
             Self::Schema { source, .. } => source.code(),

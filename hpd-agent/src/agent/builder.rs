@@ -1,8 +1,11 @@
-use std::{collections::HashMap, sync::Arc};
+use std::{
+    collections::{HashMap, HashSet},
+    sync::Arc,
+};
 
 use super::{
     Agent, BuildError, BuildProblem,
-    blueprint::{Blueprint, Client, Tool, ToolTable},
+    blueprint::{Blueprint, Client, Tool, ToolKind, ToolTable},
     cycles,
     freeze::{Definition, DefinitionSource, Factory, Freezer},
     inner::AgentInner,
@@ -13,7 +16,8 @@ use super::{
 use crate::{
     chat::{ChatClient, ChatConfig, ChatOptions, ChatProviderRegistry},
     declare::{
-        AgentConfig, DefaultHarness, DynamicHarness, ErasedHarness, HarnessContext, HarnessKey, HarnessRef, ToolHarness,
+        AgentConfig, ClientFamily, ClientInheritance, DefaultHarness, DynamicHarness, ErasedHarness, HarnessContext,
+        HarnessKey, HarnessRef, ToolHarness,
     },
     id::{AgentId, slug},
     permission::Permissions,
@@ -389,8 +393,23 @@ fn compile(
             }
         })
         .collect();
+    check_own_clients(&shown, &mut freezer.problems);
     schemas::check(&shown, &mut freezer.problems);
     blueprints
+}
+
+/// A child that takes over no model has one of its own.
+fn check_own_clients(agents: &[Shown<'_>], problems: &mut Vec<BuildProblem>) {
+    let mut seen = HashSet::new();
+    for (tool, at) in agents.iter().flat_map(|agent| &agent.tools) {
+        if let ToolKind::SubAgent(child) = &tool.kind
+            && child.rest().run_config.clients().of(ClientFamily::Chat) == ClientInheritance::UseOwn
+            && let Some(of) = agents.get(child.child).filter(|of| of.own.is_none())
+            && seen.insert(Arc::as_ptr(tool))
+        {
+            problems.push(BuildProblem::NoOwnClient { at: at.to_string(), agent: of.agent.to_string() });
+        }
+    }
 }
 
 fn check_agent_ids(definitions: &[Definition], problems: &mut Vec<BuildProblem>) {

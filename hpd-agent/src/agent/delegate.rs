@@ -1,6 +1,6 @@
 //! Delegation: a child on a thread of its own, from its beginning to what its parent is told.
 
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use tokio::sync::Mutex;
 
@@ -12,7 +12,8 @@ use super::{
     tools::result_event,
 };
 use crate::{
-    chat::{ChatOptions, ToolChoice},
+    chat::ChatOptions,
+    declare::AgentRunConfig,
     event::{
         EventBody, ResolvedContext, SubAgentInvocation, SubAgentInvocationCancelled, SubAgentInvocationCompleted,
         SubAgentInvocationFailed, SubAgentInvocationStarted,
@@ -20,9 +21,8 @@ use crate::{
     history::History,
     id::{MessageId, Timestamp},
     message::{Message, Part, Provenance, Role, ToolCall},
-    permission::SessionMemory,
     session::ThreadState,
-    subagent::{completed, failed},
+    subagent::{child_denials, child_run_config, completed, failed, inherited_options, inherits_chat},
 };
 
 /// So many agents of a line are polled on one stack.
@@ -113,12 +113,16 @@ impl Lane {
             .ok_or(RunError::Internal { reason: "a subagent's blueprint is missing" })?;
         let identity = &tool.identity;
         let scope = self.source.agent.child(identity.name.shared(), identity.agent_id.clone());
-        let (client, options) = inherited_model(&self.client, &self.options, blueprint);
+        let declared = &tool.rest().run_config;
+        let run_config = child_run_config(self.run_config.as_deref(), declared);
+        let parent = inherits_chat(declared, &blueprint.config).then_some(&*self.options);
+        let (client, options) = child_model(&self.client, parent, blueprint, run_config.as_deref());
         // Choices belong to a session; what an ancestor was denied for good holds for an isolated child all the same.
-        let (memory, denials) = match invocation.context_policy {
-            ResolvedContext::Isolated => (Arc::default(), denials_with(&self.denials, &self.memory)),
-            ResolvedContext::Fork | ResolvedContext::Fresh => (Arc::clone(&self.memory), Arc::clone(&self.denials)),
+        let (memory, remembered) = match invocation.context_policy {
+            ResolvedContext::Isolated => (Arc::default(), self.memory.denied()),
+            ResolvedContext::Fork | ResolvedContext::Fresh => (Arc::clone(&self.memory), Vec::new()),
         };
+        let denials = child_denials(&self.denials, self.run_config.as_deref(), remembered);
         Ok(Self {
             agent: Arc::clone(&self.agent),
             tree: Arc::clone(&self.tree),
@@ -133,27 +137,28 @@ impl Lane {
             memory,
             denials,
             ceiling: self.ceiling.min(blueprint.config.max_sub_agent_depth()),
-            run_config: self.run_config.as_ref().and_then(|run| run.inherited()).map(Arc::new),
+            run_config,
+            filtered: OnceLock::new(),
             state: Mutex::new(LaneState::new(thread, true)),
         })
     }
 }
 
-/// A child's own client and options, or its parent's with the child's options over them.
-pub(crate) fn inherited_model(
+/// The client and the options of an agent: its own client, or the one of the agent above it. `inherited`: the options of
+/// that agent, if they are taken over.
+pub(crate) fn child_model(
     client: &Client,
-    options: &Arc<ChatOptions>,
+    inherited: Option<&ChatOptions>,
     child: &Blueprint,
+    run: Option<&AgentRunConfig>,
 ) -> (Client, Arc<ChatOptions>) {
-    if let Some(own) = &child.client {
-        return (own.clone(), Arc::clone(&child.options));
-    }
-    if **options == ChatOptions::default() {
-        return (client.clone(), Arc::clone(&child.options));
-    }
-    // What the parent's own turn must do with tools says nothing about the child's.
-    let inherited = ChatOptions { tool_choice: ToolChoice::Auto, ..(**options).clone() };
-    (client.clone(), Arc::new(inherited.overlaid_with(&child.options)))
+    let (client, options) = match (&child.client, inherited) {
+        (Some(own), _) => (own, Arc::clone(&child.options)),
+        (None, Some(inherited)) => (client, inherited_options(inherited, &child.options)),
+        (None, None) => (client, Arc::clone(&child.options)),
+    };
+    let said = run.map(AgentRunConfig::chat).filter(|chat| **chat != ChatOptions::default());
+    (client.clone(), said.map_or_else(|| Arc::clone(&options), |chat| Arc::new(options.overlaid_with(chat))))
 }
 
 /// What is recorded of a child that has ended, and of the call that began it.
@@ -184,12 +189,4 @@ fn child_ended(call: &ToolCall, invocation: Arc<SubAgentInvocation>, ended: Ende
         }
     };
     (body, result_event(call, output, metadata))
-}
-
-fn denials_with(inherited: &Arc<[Arc<str>]>, memory: &SessionMemory) -> Arc<[Arc<str>]> {
-    let denied = memory.denied();
-    if denied.is_empty() {
-        return Arc::clone(inherited);
-    }
-    inherited.iter().cloned().chain(denied).collect()
 }

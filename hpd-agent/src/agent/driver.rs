@@ -79,7 +79,7 @@ impl Lane {
                 },
             })
         };
-        let special = self.run_config.is_some() || !self.denials.is_empty();
+        let special = self.run_config.is_some() || !self.denials.is_open();
         if special || !Arc::ptr_eq(&self.options, &blueprint.options) {
             return make();
         }

@@ -1,12 +1,12 @@
 //! A root run's task: from the claim of its thread to its result.
 
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use tokio::sync::Mutex;
 
 use super::{
     Agent, RunError, RunResult,
-    delegate::inherited_model,
+    delegate::child_model,
     driver::Ended,
     inner::Kept,
     lane::{Lane, LaneState},
@@ -183,15 +183,9 @@ impl Claim<'_> {
         let (root, blueprint) = (self.agent.root()?, inner.blueprint(index).ok_or_else(unknown)?);
         let client = root.client.clone().or_else(|| inner.client.clone());
         let client = client.ok_or(RunError::Internal { reason: "the agent has no chat client" })?;
-        let (client, options) = match index {
-            0 => (client, Arc::clone(&root.options)),
-            _ => inherited_model(&client, &root.options, blueprint),
-        };
         let config = order.config.clone();
-        let options = match &config {
-            Some(config) => Arc::new(options.overlaid_with(config.chat())),
-            None => options,
-        };
+        let inherited = (index > 0).then_some(&*root.options);
+        let (client, options) = child_model(&client, inherited, blueprint, config.as_deref());
         let own = blueprint.config.max_sub_agent_depth();
         let (scope, denials, ceiling) = match &thread.last_agent {
             Some((scope, settings)) if scope.depth > 0 => {
@@ -218,6 +212,7 @@ impl Claim<'_> {
             denials,
             ceiling,
             run_config: config,
+            filtered: OnceLock::new(),
             state: Mutex::new(LaneState::new(thread, create)),
         })
     }

@@ -21,7 +21,7 @@ use crate::{
     declare::{
         Advice, AgentConfig, AgentInvocationModePolicy, CapabilityInfo, CapabilityKind, CarriedHarness, DynamicHarness,
         ErasedHarness, FileEntry, FunctionInfo, HarnessContext, HarnessKey, HarnessRef, Metadata, SubAgent,
-        SubAgentContextPolicy, SubAgentInfo, SubAgentLifecycle, SubAgentRunConfig, SubAgentSource, exclusive,
+        SubAgentContextPolicy, SubAgentInfo, SubAgentLifecycle, SubAgentSource, exclusive,
     },
     error::IdError,
     event::RESERVED_METADATA,
@@ -333,8 +333,6 @@ impl Freezer {
         self.unsupported_unless(at, lifecycle == SubAgentLifecycle::OneShot, "lifecycle", &lifecycle);
         let none_applied = !matches!(compaction, Some(ForkCompaction::Apply(_)));
         self.unsupported_unless(at, none_applied, "fork_compaction", &compaction);
-        let inherits = run_config.as_deref().is_none_or(|run| *run == SubAgentRunConfig::inherit());
-        self.unsupported_unless(at, inherits, "run_config", &run_config);
 
         let method_name = || Arc::<str>::from(&*info.method);
         let tool_name = info.name.as_deref().map(Arc::from).or(name).unwrap_or_else(method_name);

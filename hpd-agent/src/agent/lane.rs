@@ -15,8 +15,8 @@ use super::{
     tree::Tree,
 };
 use crate::{
-    chat::ChatOptions,
-    declare::{AgentRunConfig, EmitError, FunctionHost, sentence},
+    chat::{ChatOptions, ToolSet},
+    declare::{AgentRunConfig, EmitError, FunctionHost, ToolFilter, sentence},
     event::{CustomEvent, Event, EventBody, EventEnvelope, EventSource},
     future::BoxFuture,
     id::{CallId, CommitId, EventId, ThreadKey, Timestamp},
@@ -42,12 +42,14 @@ pub(crate) struct Lane {
     pub(crate) options: Arc<ChatOptions>,
     pub(crate) selection: Arc<ModelSelection>,
     pub(crate) memory: Arc<SessionMemory>,
-    /// The tools that an ancestor was denied for good.
-    pub(crate) denials: Arc<[Arc<str>]>,
+    /// What an ancestor was denied, for its run or for good.
+    pub(crate) denials: Arc<ToolFilter>,
     /// The depth of the deepest child in the whole tree.
     pub(crate) ceiling: u32,
     /// What was said for this run; `None`: nothing.
     pub(crate) run_config: Option<Arc<AgentRunConfig>>,
+    /// The tools that the model is shown, once they were asked for, if a filter leaves some out.
+    pub(crate) filtered: OnceLock<ToolSet>,
     pub(crate) state: Mutex<LaneState>,
 }
 
@@ -196,6 +198,26 @@ impl Lane {
             let event = Arc::new(Event::new(Arc::clone(&self.source), make()));
             self.tree.hub.publish(&EventEnvelope::live(self.key.clone(), self.generation, event));
         }
+    }
+
+    /// Why what was said for this run, or for a run above it, does not let the agent have a tool.
+    pub(crate) fn filtered_out(&self, tool: &str) -> Option<String> {
+        if !self.denials.permits(tool) {
+            return Some(format!("The tool `{tool}` was denied to an agent above this one. Do without it."));
+        }
+        let is_permitted = self.run_config.as_ref().is_none_or(|run| run.tool_filter().permits(tool));
+        (!is_permitted).then(|| format!("The tool `{tool}` may not be used in this run. Do without it."))
+    }
+
+    /// The tools that the model is shown.
+    pub(crate) fn visible_tools(&self, blueprint: &Blueprint) -> ToolSet {
+        let visible = || blueprint.tools.visible(self.depth(), self.ceiling);
+        if self.denials.is_open() && self.run_config.as_ref().is_none_or(|run| run.tool_filter().is_open()) {
+            return visible();
+        }
+        let permitted =
+            || visible().iter().filter(|spec| self.filtered_out(spec.name().as_str()).is_none()).cloned().collect();
+        self.filtered.get_or_init(permitted).clone()
     }
 
     /// The threads from the root to this one.

@@ -241,7 +241,7 @@ impl Lane {
         let request = ChatRequest {
             system: self.system(blueprint),
             history,
-            tools: blueprint.tools.visible(self.depth(), self.ceiling),
+            tools: self.visible_tools(blueprint),
             options: Arc::clone(&self.options),
         };
         let starting = catch_unwind(AssertUnwindSafe(|| self.client.0.stream(request)));

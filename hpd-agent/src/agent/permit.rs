@@ -12,6 +12,7 @@ use super::{
     tools::{CANCELLED, panic_message},
 };
 use crate::{
+    declare::{ApprovalPolicy, PermissionOverride},
     event::{
         Event, EventBody, PermissionAnswered, PermissionChoice, PermissionOutcome, PermissionRemembered,
         PermissionRequested, ThreadHeader, ThreadKind, Visibility,
@@ -40,12 +41,13 @@ impl Lane {
     /// Whether a call may run. `turn` lets the questions of one message be asked one after the other.
     pub(crate) async fn permit(&self, tool: &Tool, call: &ToolCall, turn: &Mutex<()>) -> Result<Permit, RunError> {
         let name = tool.name().as_str();
-        if self.denials.iter().any(|denied| **denied == *name) || self.is_denied_above(name) {
+        if self.is_denied_above(name) {
             return Ok(refused(format!("The tool `{name}` was denied to an agent above this one. Do without it.")));
         }
-        let (requires_permission, sub_agent) = match &tool.kind {
-            ToolKind::Function(function) => (function.requires_permission, None),
-            ToolKind::SubAgent(sub_agent) => (true, Some(sub_agent.view())),
+        let requires_permission = self.requires_permission(tool);
+        let sub_agent = match &tool.kind {
+            ToolKind::Function(_) => None,
+            ToolKind::SubAgent(sub_agent) => Some(sub_agent.view()),
         };
         let view = ToolCallView {
             tool: name,
@@ -63,6 +65,7 @@ impl Lane {
             (Ok(Ruling::Allow), None) => return Ok(Permit::Granted),
             // What was denied for good stays denied, whatever the rule says about this call or this agent.
             (Ok(Ruling::Allow | Ruling::Ask), Some(permit)) => return Ok(permit),
+            (Ok(Ruling::Ask), None) if self.approves_all() => return Ok(Permit::Granted),
             (Ok(Ruling::Ask), None) => {}
             (Err(panic), _) => return Ok(refused(self.policy_panicked(name, &*panic))),
         }
@@ -76,6 +79,25 @@ impl Lane {
             // Rare and large: it shall not make every waiting child larger.
             None => Box::pin(self.ask(tool, call)).await,
         }
+    }
+
+    /// Whether a call of the tool needs permission: what this run says, else what the builder says, else what its
+    /// declaration says.
+    pub(crate) fn requires_permission(&self, tool: &Tool) -> bool {
+        let of_run = self.run_config.as_ref().and_then(|run| run.permission_override(tool.name().as_str()));
+        let of_builder = || self.agent.permissions.permission_override(tool.name().as_str());
+        match of_run.or_else(of_builder) {
+            Some(PermissionOverride::Require) => true,
+            Some(PermissionOverride::Disable) => false,
+            None => match &tool.kind {
+                ToolKind::Function(function) => function.requires_permission,
+                ToolKind::SubAgent(_) => true,
+            },
+        }
+    }
+
+    fn approves_all(&self) -> bool {
+        self.run_config.as_ref().is_some_and(|run| run.approval() == ApprovalPolicy::AutoApprove)
     }
 
     /// Whether an agent above this one has been denied the tool for good, perhaps while this one was running.

@@ -45,7 +45,9 @@ impl Lane {
 
     async fn run_pool(self: &Arc<Self>, open: &[&ToolCall], turn: &Mutex<()>) -> Result<(), RunError> {
         let blueprint = self.blueprint()?;
-        let limit = usize::try_from(blueprint.config.max_parallel_tool_calls()).unwrap_or(usize::MAX).max(1);
+        let limit = self.run_config.as_ref().and_then(|run| run.max_parallel_tool_calls());
+        let limit = limit.unwrap_or_else(|| blueprint.config.max_parallel_tool_calls());
+        let limit = usize::try_from(limit).unwrap_or(usize::MAX).max(1);
         let mut running = FuturesUnordered::new();
         let mut result = Ok(());
         for &call in open {
@@ -104,9 +106,12 @@ impl Lane {
         let Some(tool) = blueprint.tools.get(&call.name) else {
             return Ok(Some(ToolOutput::error(self.unknown_tool(&call.name)?)));
         };
+        if let Some(refusal) = self.filtered_out(&call.name) {
+            return Ok(Some(ToolOutput::error(refusal)));
+        }
         match &tool.kind {
             ToolKind::Function(function) => {
-                if function.requires_permission {
+                if self.requires_permission(tool) {
                     // Nobody should be asked about a call that can't run.
                     if let Err(error) = Arguments::parse_any(&call.arguments) {
                         return Ok(Some(error.into()));
@@ -144,7 +149,7 @@ impl Lane {
     }
 
     fn unknown_tool(&self, name: &str) -> Result<String, RunError> {
-        let visible = self.blueprint()?.tools.visible(self.depth(), self.ceiling);
+        let visible = self.visible_tools(self.blueprint()?);
         let names: Vec<String> = visible.iter().take(LISTED_TOOLS).map(|spec| format!("`{}`", spec.name())).collect();
         Ok(match names.len() {
             0 => format!("There is no tool `{name}`; this agent has no tools. Answer without one."),

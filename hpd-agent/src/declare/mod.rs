@@ -8,6 +8,7 @@ mod dynamic;
 mod function;
 mod harness;
 mod identity;
+mod inheritance;
 mod param;
 mod policy;
 mod run_config;
@@ -31,11 +32,12 @@ pub use self::{
     dynamic::{DynamicArguments, DynamicFunction, DynamicHarness},
     function::{IntoToolOutput, ToolError, ToolParam},
     harness::{DefaultHarness, HarnessContext, HarnessRef, IntoIdentifiedSubAgent, IntoSubAgent, ToolHarness},
+    inheritance::{ClientFamily, ClientInheritance, ClientPolicies, RunConfigGroup, SubAgentRunConfig},
     policy::{
         AgentInvocationModePolicy, BackgroundNotification, Recursion, SubAgentAvailability, SubAgentContextPolicy,
         SubAgentLifecycle,
     },
-    run_config::{AgentRunConfig, AgentRunConfigPatch, RunConfigGroup, SubAgentRunConfig},
+    run_config::{AgentRunConfig, AgentRunConfigPatch, ApprovalPolicy, PermissionOverride},
     sub_agent::{Metadata, SubAgent, SubAgentSource},
 };
 #[doc(hidden)]
@@ -51,3 +53,4 @@ pub use self::{
     param::{OwnedParam, ParamDefault, ParamInfo, Params},
     sub_agent::MetadataValue,
 };
+pub use crate::filter::ToolFilter;

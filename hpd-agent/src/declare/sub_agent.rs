@@ -267,9 +267,7 @@ impl SubAgent {
         self
     }
 
-    /// What the child takes over of the parent's run.
-    ///
-    /// Not yet: [`build`](crate::agent::AgentBuilder::build) refuses everything but [`SubAgentRunConfig::inherit`] in this version.
+    /// What the child takes over of the parent's run. Default: [`SubAgentRunConfig::inherit`].
     #[must_use]
     pub fn with_run_config(mut self, run_config: SubAgentRunConfig) -> Self {
         self.run_config = Some(Box::new(run_config));

@@ -7,6 +7,7 @@ use serde_json::{Map, Value};
 
 use super::{SubAgentInvocation, ThreadHeader};
 use crate::{
+    filter::ToolFilter,
     id::{CallId, MessageId, RequestId, TurnId},
     message::{Message, ModelSelection, StopReason, Usage},
 };
@@ -362,9 +363,9 @@ payloads! {
         /// The run configuration, resolved: the parent's as far as it is inherited, and what this run says.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         run_config: Option<Arc<RunConfigText>>,
-        /// The tools that an ancestor was denied for good.
-        #[serde(default, skip_serializing_if = "is_empty_list")]
-        denials: Arc<[Arc<str>]>,
+        /// What an ancestor was denied, for its run or for good.
+        #[serde(default, skip_serializing_if = "is_open")]
+        denials: Arc<ToolFilter>,
         /// The limits of this execution.
         budget: ExecutionBudget,
     }
@@ -378,8 +379,8 @@ impl TurnStarted {
     }
 }
 
-fn is_empty_list(list: &Arc<[Arc<str>]>) -> bool {
-    list.is_empty()
+fn is_open(filter: &Arc<ToolFilter>) -> bool {
+    filter.is_open()
 }
 
 /// A run configuration as JSON. Compared by its text.

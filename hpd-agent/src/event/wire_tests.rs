@@ -10,6 +10,7 @@ use crate::{
         SubAgentInvocationCompleted, SubAgentInvocationFailed, SubAgentInvocationStarted, TextDelta, ThreadHeader,
         ToolCallArgs, ToolCallEnd, ToolCallResult, ToolCallStart, ToolExecutionStarted, TurnFinished, TurnStarted,
     },
+    filter::ToolFilter,
     id::{AgentId, CallId, InvocationId, MessageId, RequestId, ThreadKey, ToolName, TurnId},
     message::{
         Message, ModelSelection, Part, ResultMetadata, Role, StopReason, ToolCall, ToolOutput, ToolResult, Usage,
@@ -64,7 +65,7 @@ fn one_of_each() -> Vec<EventBody> {
         agent_id: AgentId::new("coordinator").unwrap(),
         provider: "p".into(),
         run_config: None,
-        denials: Arc::from([Arc::from("delete")]),
+        denials: Arc::new(ToolFilter::deny(["delete"])),
         budget: ExecutionBudget { max_iterations: 10, max_sub_agent_depth: 4 },
     });
     let error = Arc::new(ErrorInfo { code: "no_answer".into(), message: "nothing".into() });

@@ -8,7 +8,7 @@
 mod broker;
 mod memory;
 
-use std::{fmt, future::ready, sync::Arc, time::Duration};
+use std::{collections::BTreeMap, fmt, future::ready, sync::Arc, time::Duration};
 
 pub use self::broker::{PermissionRequests, RespondOutcome};
 pub(crate) use self::{
@@ -16,7 +16,7 @@ pub(crate) use self::{
     memory::SessionMemory,
 };
 use crate::{
-    declare::{AgentInvocationModePolicy, SubAgentAvailability, SubAgentContextPolicy},
+    declare::{AgentInvocationModePolicy, PermissionOverride, SubAgentAvailability, SubAgentContextPolicy},
     event::{AgentScope, CallType, PermissionChoice, PermissionRequested},
     future::BoxFuture,
     id::{AgentId, CallId, RequestId, ThreadKey, Timestamp},
@@ -244,6 +244,7 @@ impl PermissionRequest {
 pub struct Permissions {
     policy: Arc<dyn PermissionPolicy>,
     timeout: Duration,
+    overrides: BTreeMap<Arc<str>, PermissionOverride>,
 }
 
 impl Default for Permissions {
@@ -254,7 +255,8 @@ impl Default for Permissions {
 
 impl fmt::Debug for Permissions {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Permissions").field("timeout", &self.timeout).finish_non_exhaustive()
+        let mut permissions = f.debug_struct("Permissions");
+        permissions.field("timeout", &self.timeout).field("overrides", &self.overrides).finish_non_exhaustive()
     }
 }
 
@@ -304,7 +306,7 @@ impl Permissions {
     /// A policy of your own.
     #[must_use]
     pub fn from_policy(policy: impl PermissionPolicy) -> Self {
-        Self { policy: Arc::new(policy), timeout: DEFAULT_ANSWER_TIMEOUT }
+        Self { policy: Arc::new(policy), timeout: DEFAULT_ANSWER_TIMEOUT, overrides: BTreeMap::new() }
     }
 
     /// How long somebody who is asked may take; then the call is denied. Default: five minutes.
@@ -312,6 +314,30 @@ impl Permissions {
     pub fn with_timeout(mut self, timeout: Duration) -> Self {
         self.timeout = timeout;
         self
+    }
+
+    /// Calls of this tool need permission, whatever its declaration says.
+    #[must_use]
+    pub fn require(mut self, tool: impl Into<Arc<str>>) -> Self {
+        self.overrides.insert(tool.into(), PermissionOverride::Require);
+        self
+    }
+
+    /// Calls of this tool need no permission, whatever its declaration says. A run that
+    /// [requires](crate::declare::AgentRunConfig::with_permission_required) it wins.
+    ///
+    /// ```
+    /// # use hpd_agent::permission::Permissions;
+    /// let permissions = Permissions::ask().disable("summarizer").require("read_file");
+    /// ```
+    #[must_use]
+    pub fn disable(mut self, tool: impl Into<Arc<str>>) -> Self {
+        self.overrides.insert(tool.into(), PermissionOverride::Disable);
+        self
+    }
+
+    pub(crate) fn permission_override(&self, tool: &str) -> Option<PermissionOverride> {
+        self.overrides.get(tool).copied()
     }
 
     pub(crate) fn policy(&self) -> &dyn PermissionPolicy {

@@ -109,7 +109,6 @@ impl Later {
         let specification = CompactionSpecification::new(CompactionPoint::CurrentHead, CompactionStrategy::removal());
         SubAgent::from_config("later.all", AgentConfig::new("x"))
             .with_fork_compaction(ForkCompaction::Apply(specification))
-            .with_run_config(SubAgentRunConfig::isolated().override_with(|run| run.set_temperature(0.1)))
     }
 }
 
@@ -124,7 +123,7 @@ async fn what_does_not_work_yet_is_an_error_that_names_the_argument() {
             other => panic!("unexpected: {other}"),
         })
         .collect();
-    assert_eq!(arguments, ["lifecycle", "fork_compaction", "run_config",]);
+    assert_eq!(arguments, ["lifecycle", "fork_compaction"]);
 }
 
 #[derive(Default)]

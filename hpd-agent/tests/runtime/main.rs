@@ -18,6 +18,7 @@ mod dynamic;
 mod events;
 mod failures;
 mod faults;
+mod inheritance;
 mod odd_clients;
 mod permissions;
 mod schemas;

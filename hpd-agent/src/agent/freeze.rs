@@ -245,18 +245,17 @@ impl Freezer {
         let name = self.check(at, ToolName::new(info.name.as_ref().unwrap_or(&info.method).as_ref()));
         let description = self.description(info.description.as_deref().or(info.doc.as_deref()), at);
         // Defaults are code of the author's.
-        let made = std::panic::catch_unwind(AssertUnwindSafe(|| {
-            function.params.problem().map_or_else(|| Ok(function_schema(&function.params)), Err)
+        let made = std::panic::catch_unwind(AssertUnwindSafe(|| match function.params.problems() {
+            problems if problems.is_empty() => Ok(function_schema(&function.params)),
+            problems => Err(problems),
         }));
+        let made = made
+            .unwrap_or_else(|panic| Err(vec![format!("a default or a schema panicked: {}", panic_message(&*panic))]));
         let schema = match made {
-            Ok(Ok(schema)) => schema,
-            Ok(Err(reason)) => {
-                self.problems.push(BuildProblem::InvalidParameters { at: at.to_string(), reason });
-                return None;
-            }
-            Err(panic) => {
-                let reason = format!("a default or a schema panicked: {}", panic_message(&*panic));
-                self.problems.push(BuildProblem::InvalidParameters { at: at.to_string(), reason });
+            Ok(schema) => schema,
+            Err(reasons) => {
+                let problem = |reason| BuildProblem::InvalidParameters { at: at.to_string(), reason };
+                self.problems.extend(reasons.into_iter().map(problem));
                 return None;
             }
         };

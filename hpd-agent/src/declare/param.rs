@@ -103,6 +103,19 @@ impl OwnedParam {
         ParamInfo { name: &self.name, doc: self.doc.as_deref(), default, ..self.rest }
     }
 
+    /// What is wrong with it, after those that were declared before.
+    fn problem(&self, before: &[Self]) -> Option<String> {
+        let name = &self.name;
+        if let Err(rule) = rules::tool_name(name) {
+            return Some(format!("the parameter name {name:?} is not legal: expected {rule}"));
+        }
+        if before.iter().any(|other| other.name == *name) {
+            return Some(format!("two parameters are named `{name}`"));
+        }
+        let told = self.default.as_ref().is_none_or(|default| !default.is_null() || (self.rest.optional)());
+        (!told).then(|| format!("the default of `{name}` cannot be written as JSON"))
+    }
+
     fn check(&self, arguments: &Arguments<'_>) -> Result<(), ToolError> {
         let left_out = self.default.is_some() && arguments.get(&self.name).is_none();
         if left_out { Ok(()) } else { (self.check)(arguments, &self.name) }
@@ -128,22 +141,14 @@ impl Params {
         }
     }
 
-    /// What is wrong with a declaration that no compiler has seen.
-    pub(crate) fn problem(&self) -> Option<String> {
+    /// All that is wrong with a declaration that no compiler has seen.
+    pub(crate) fn problems(&self) -> Vec<String> {
         match self {
-            Self::Static(_) => None,
-            Self::Schema(schema) => schema.problem(),
-            Self::Owned(params) => params.iter().enumerate().find_map(|(at, param)| {
-                let name = &param.name;
-                if let Err(rule) = rules::tool_name(name) {
-                    return Some(format!("the parameter name {name:?} is not legal: expected {rule}"));
-                }
-                if params.iter().take(at).any(|other| other.name == *name) {
-                    return Some(format!("two parameters are named `{name}`"));
-                }
-                let told = param.default.as_ref().is_none_or(|default| !default.is_null() || (param.rest.optional)());
-                (!told).then(|| format!("the default of `{name}` cannot be written as JSON"))
-            }),
+            Self::Static(_) => Vec::new(),
+            Self::Schema(schema) => schema.problems(),
+            Self::Owned(params) => {
+                params.iter().enumerate().filter_map(|(at, param)| param.problem(params.get(..at)?)).collect()
+            }
         }
     }
 }

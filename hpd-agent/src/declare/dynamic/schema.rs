@@ -36,22 +36,21 @@ impl RawSchema {
     }
 
     /// What is wrong with the schema itself.
-    pub(crate) fn problem(&self) -> Option<String> {
+    pub(crate) fn problems(&self) -> Vec<String> {
+        let mut found = self.schema.flaws();
         if let Some(param) = &self.refused {
-            return Some(format!("the parameter `{param}` is declared beside a schema: describe it in the schema"));
+            found.push(format!("the parameter `{param}` is declared beside a schema: describe it in the schema"));
         }
         let schema = self.schema.value();
         if schema.get("type").and_then(Value::as_str) != Some("object") {
-            return Some("its schema does not say `\"type\": \"object\"`: arguments are a JSON object".to_owned());
+            found.push(if schema.is_null() {
+                "its schema is no JSON, or is nested deeper than 127 levels: write a JSON object that is simpler"
+                    .to_owned()
+            } else {
+                "its schema does not say `\"type\": \"object\"`: arguments are a JSON object".to_owned()
+            });
         }
-        if schema.get("properties").is_some_and(|properties| !properties.is_object()) {
-            return Some("`properties` of its schema is not an object".to_owned());
-        }
-        let names = |required: &Value| required.as_array().is_some_and(|names| names.iter().all(Value::is_string));
-        if schema.get("required").is_some_and(|required| !names(required)) {
-            return Some("`required` of its schema is not a list of names".to_owned());
-        }
-        None
+        found
     }
 
     /// The arguments of a call as far as they can be checked without the whole of JSON schema: names, what is
@@ -166,7 +165,7 @@ mod tests {
             "required": ["query", "limit", "any"],
             "additionalProperties": false,
         }));
-        assert!(schema.problem().is_none());
+        assert_eq!(schema.problems(), [""; 0]);
         assert_eq!(schema.take(r#"{"query":"x","limit":null,"kind":"mail"}"#).unwrap().len(), 2);
         assert_eq!(schema.take(r#"{"query":"x","limit":2.0,"any":[1]}"#).unwrap().len(), 3);
         for (arguments, expected) in [
@@ -195,14 +194,15 @@ mod tests {
         for (schema, expected) in [
             (json!(true), "\"type\": \"object\""),
             (json!({"type": "string"}), "\"type\": \"object\""),
+            (json!(null), "no JSON"),
             (json!({"type": "object", "properties": []}), "`properties`"),
             (json!({"type": "object", "required": [1]}), "`required`"),
         ] {
-            let problem = raw(schema).problem().unwrap();
-            assert!(problem.contains(expected), "{problem}");
+            let problems = raw(schema).problems();
+            assert!(problems.len() == 1 && problems[0].contains(expected), "{problems:?}");
         }
         let mut schema = raw(json!({"type": "object"}));
         schema.refuse("extra");
-        assert!(schema.problem().unwrap().contains("`extra`"));
+        assert!(schema.problems()[0].contains("`extra`"));
     }
 }

@@ -7,8 +7,10 @@
 use serde_json::Value;
 
 /// What one schema may cost. It is enough for thousands of properties, and gone within a fraction of a second.
-const WORK: usize = 4_000_000;
-/// What the copy of one value costs, where a comparison costs 1.
+const WORK: usize = 2_000_000;
+/// What a comparison costs.
+const COMPARISON: usize = 2;
+/// What the copy of one value costs.
 const COPY: usize = 8;
 /// What a schema costs besides.
 const SCHEMA: usize = 64;
@@ -35,8 +37,13 @@ impl Budget {
         self.exceeded
     }
 
-    /// Pays for something. `false`: there is not enough left, and there will not be.
-    pub(super) fn pay(&mut self, work: usize) -> bool {
+    /// Pays for so many comparisons, as each of these methods does. `false`: there is not enough left, and there will not
+    /// be.
+    pub(super) fn compare(&mut self, times: usize) -> bool {
+        self.pay(times.saturating_mul(COMPARISON))
+    }
+
+    fn pay(&mut self, work: usize) -> bool {
         match self.left.checked_sub(work) {
             Some(left) if self.exceeded.is_none() => self.left = left,
             _ => {

@@ -9,7 +9,7 @@ use super::{budget::Budget, merge::types};
 
 /// Whether no value fits both of two forms of strict mode, in which all objects are closed.
 pub(super) fn exclusive(a: &Value, b: &Value, budget: &mut Budget) -> bool {
-    if !budget.pay(1) {
+    if !budget.compare(1) {
         return false;
     }
     for (one, other) in [(a, b), (b, a)] {
@@ -31,7 +31,7 @@ pub(super) fn exclusive(a: &Value, b: &Value, budget: &mut Budget) -> bool {
     match (a.get("enum").and_then(Value::as_array), b.get("enum").and_then(Value::as_array)) {
         (Some(a), Some(b)) => {
             let known: HashSet<&Value> = b.iter().collect();
-            budget.pay(a.len() + b.len()) && !a.iter().any(|value| known.contains(value))
+            budget.compare(a.len() + b.len()) && !a.iter().any(|value| known.contains(value))
         }
         _ => shared == ["object"] && objects_differ(a, b, budget),
     }
@@ -51,7 +51,7 @@ pub(super) fn begin_differently(forms: &mut [Value], budget: &mut Budget) -> boo
     let properties = |form: &Value| form.get("properties").and_then(Value::as_object).cloned().unwrap_or_default();
     let all: Vec<Map<String, Value>> = forms.iter().map(properties).collect();
     let mut differs = |name: &str, value: &Value, other: &Map<String, Value>| {
-        budget.pay(1)
+        budget.compare(1)
             && other.get(name).is_none_or(|theirs| {
                 value.get("enum").is_some() && theirs.get("enum").is_some() && exclusive(value, theirs, budget)
             })

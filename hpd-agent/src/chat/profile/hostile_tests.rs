@@ -164,7 +164,6 @@ fn every_form_is_found_or_given_up_soon() {
                     assert!(text.contains(&profile.to_string()) || text.contains("the schema"), "{name}: {text}");
                 }
             }
-            eprintln!("TIME {name} {profile} {:?}", begun.elapsed());
             assert!(begun.elapsed() < Duration::from_secs(20), "{name}: {profile} takes {:?}", begun.elapsed());
         }
     }

@@ -90,7 +90,7 @@ impl Graph {
         let mut seen = HashSet::from([from]);
         let mut open = vec![from];
         while let Some(name) = open.pop() {
-            if name == to || !budget.pay(1) {
+            if name == to || !budget.compare(1) {
                 return true;
             }
             open.extend(self.next(name).filter(|name| seen.insert(name)));

@@ -244,9 +244,11 @@ fn references() {
         let form = schema.wire(profile).unwrap();
         assert_eq!(form["properties"]["a"], json!({ "type": "string", "description": "Mine." }));
         assert!(form.get("$defs").is_none());
-        for (reference, definitions) in
-            [("#/$defs/None", json!({})), ("https://example.org/schema", json!({})), ("#/properties/a", json!({}))]
-        {
+        for (reference, definitions) in [
+            ("#/$defs/None", json!({})),
+            ("https://example.org/schema", json!({})),
+            ("#/$defs/B/properties/x", json!({ "B": { "properties": { "x": {} } } })),
+        ] {
             let found = problems(profile, root(json!({ "$ref": reference }), definitions));
             assert_eq!(found[0].code(), "schema_reference", "{found:?}");
             assert!(found[0].to_string().contains(reference) && found[0].pointer() == "/properties/a");

@@ -7,6 +7,7 @@ use proptest::{
     option,
     prelude::*,
     sample::select,
+    strategy::Union,
     test_runner::{Config, TestRng, TestRunner},
 };
 use serde_json::{Map, Value, json};
@@ -75,14 +76,21 @@ fn schema() -> BoxedStrategy<Value> {
                     schema.into()
                 },
             );
-            let together =
-                (select(vec!["allOf", "anyOf", "oneOf"]), vec(inner.clone(), 1..4), option::of(inner.clone()))
-                    .prop_map(|(keyword, all, beside)| {
-                        let mut schema = beside.and_then(|beside| beside.as_object().cloned()).unwrap_or_default();
-                        schema.insert(keyword.to_owned(), all.into());
-                        schema.into()
-                    });
-            prop_oneof![3 => object, 2 => array, 4 => together]
+            let (object, array) = (object.boxed(), array.boxed());
+            // What speaks of one kind of value comes together more often than it would by chance.
+            let kinds = [inner, object.clone(), array.clone()].map(together);
+            prop_oneof![3 => object, 2 => array, 5 => Union::new(kinds)]
+        })
+        .boxed()
+}
+
+/// Several schemas for one value.
+fn together(of: BoxedStrategy<Value>) -> BoxedStrategy<Value> {
+    (select(vec!["allOf", "anyOf", "oneOf"]), vec(of.clone(), 1..4), option::of(of))
+        .prop_map(|(keyword, all, beside)| {
+            let mut schema = beside.and_then(|beside| beside.as_object().cloned()).unwrap_or_default();
+            schema.insert(keyword.to_owned(), all.into());
+            schema.into()
         })
         .boxed()
 }

@@ -5,9 +5,13 @@ use std::collections::HashSet;
 
 use serde_json::{Map, Value};
 
-use super::{budget::Budget, merge::types};
+use super::{
+    budget::Budget,
+    merge::{strings, types},
+};
 
-/// Whether no value fits both of two forms of strict mode, in which all objects are closed.
+/// Whether no value fits both of two forms of strict mode, in which all objects are closed, and require
+/// what the canonical schema requires.
 pub(super) fn exclusive(a: &Value, b: &Value, budget: &mut Budget) -> bool {
     if !budget.compare(1) {
         return false;
@@ -38,11 +42,14 @@ pub(super) fn exclusive(a: &Value, b: &Value, budget: &mut Budget) -> bool {
 }
 
 fn objects_differ(a: &Value, b: &Value, budget: &mut Budget) -> bool {
-    let none = Map::new();
-    let (a, b) = [a, b].map(|schema| schema.get("properties").and_then(Value::as_object).unwrap_or(&none)).into();
-    // Every property of such an object is required, and there are no others.
-    a.iter().any(|(name, own)| b.get(name).is_none_or(|theirs| exclusive(own, theirs, budget)))
-        || b.keys().any(|name| !a.contains_key(name))
+    let lacks = |other: &Value, name: &str| other.get("properties").is_none_or(|all| all.get(name).is_none());
+    // What has to be in the one, and cannot be in the other.
+    let only = |one: &Value, other: &Value| strings(one.get("required")).iter().any(|name| lacks(other, name));
+    let own = a.get("properties").and_then(Value::as_object).into_iter().flatten();
+    let theirs = |name: &str| b.get("properties").and_then(|all| all.get(name));
+    own.into_iter().any(|(name, own)| theirs(name).is_some_and(|theirs| exclusive(own, theirs, budget)))
+        || only(a, b)
+        || only(b, a)
 }
 
 /// Puts first, in each of several objects, a property that none of the others has, or has with another fixed value.
@@ -72,8 +79,5 @@ fn put_first(form: &mut Value, name: &str) {
         let all = std::mem::take(properties);
         let (first, rest): (Vec<_>, Vec<_>) = all.into_iter().partition(|(own, _)| own == name);
         properties.extend(first.into_iter().chain(rest));
-    }
-    if let Some(required) = form.get_mut("required").and_then(Value::as_array_mut) {
-        required.sort_by_key(|own| own != name);
     }
 }

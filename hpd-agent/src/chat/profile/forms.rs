@@ -6,7 +6,7 @@ use serde_json::{Map, Value, json};
 
 use super::{
     Place,
-    merge::branches,
+    merge::{branches, strings},
     notes::Notes,
     translate::{Translator, kind},
 };
@@ -121,14 +121,10 @@ impl Translator<'_> {
             }
             forms.insert(name.clone(), property);
         }
-        let required: Value = match self.dialect.closed {
-            true => forms.keys().map(String::as_str).collect(),
-            false => required.into(),
-        };
         let always = self.dialect.closed;
         let all = [
             ("properties", (always || properties.is_some()).then(|| forms.into())),
-            ("required", (always || required != json!([])).then_some(required)),
+            ("required", (always || !required.is_empty()).then(|| required.into())),
             ("additionalProperties", others),
         ];
         form.extend(all.into_iter().filter_map(|(keyword, value)| Some((keyword.to_owned(), value?))));
@@ -265,10 +261,6 @@ fn range(format: &str) -> (Option<i64>, Option<i64>) {
         unsigned if unsigned.starts_with("uint") => (Some(0), None),
         _ => (None, None),
     }
-}
-
-fn strings(value: Option<&Value>) -> Vec<&str> {
-    value.and_then(Value::as_array).into_iter().flatten().filter_map(Value::as_str).collect()
 }
 
 /// The same, but null fits too.

@@ -119,6 +119,11 @@ pub(super) fn types(value: &Value) -> Option<Vec<&str>> {
     }
 }
 
+/// The texts in a list.
+pub(super) fn strings(value: Option<&Value>) -> Vec<&str> {
+    value.and_then(Value::as_array).into_iter().flatten().filter_map(Value::as_str).collect()
+}
+
 /// The schemas of a list, with their places.
 pub(super) fn branches<'v>(
     node: &'v Map<String, Value>,

@@ -40,7 +40,7 @@ const LARGE_TUPLE: usize = 200;
 
 /// The form for strict mode.
 pub(super) fn strict(canonical: &Value) -> Result<Value, Vec<SchemaError>> {
-    let form = Translator::new(&STRICT, canonical).form()?;
+    let form = edited(&Translator::new(&STRICT, canonical).form()?, &all_required);
     limits::check(&form).map(|()| form)
 }
 
@@ -52,6 +52,14 @@ pub(super) fn plain(canonical: &Value) -> Result<Value, Vec<SchemaError>> {
         members.entry("properties").or_insert_with(|| json!({}));
     }
     Ok(form)
+}
+
+/// Last of all: up to here a form says what the canonical schema requires, by which alternatives are told apart.
+fn all_required(schema: &mut Map<String, Value>) {
+    if let Some(properties) = schema.get("properties").and_then(Value::as_object) {
+        let names = properties.keys().map(String::as_str).collect();
+        schema.insert("required".to_owned(), names);
+    }
 }
 
 /// Items for an array that does not say what they are. Where the items are those of a tuple, their schemas are said

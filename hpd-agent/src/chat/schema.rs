@@ -45,9 +45,11 @@ impl Schema {
         Self::new(text.into(), OnceLock::new())
     }
 
-    /// A schema from a JSON value.
+    /// A schema from a JSON value. One that is nested deeper than JSON text is read, 127 levels, counts as `null`, as it
+    /// does when it comes as text.
     #[must_use]
     pub fn from_value(value: Value) -> Self {
+        let value = if is_readable(&value) { value } else { Value::Null };
         Self::new(value.to_string().into(), OnceLock::from(value))
     }
 
@@ -61,6 +63,11 @@ impl Schema {
     #[must_use]
     pub fn value(&self) -> &Value {
         self.0.value.get_or_init(|| serde_json::from_str(&self.0.text).unwrap_or_default())
+    }
+
+    /// What is wrong with it as a schema, whoever is sent it.
+    pub(crate) fn flaws(&self) -> Vec<String> {
+        profile::flaws(self.value()).iter().map(ToString::to_string).collect()
     }
 
     /// The form in which a provider is sent this schema. It is derived once and shared by all clones.
@@ -100,6 +107,21 @@ impl fmt::Debug for Schema {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_tuple("Schema").field(&format_args!("{}", self.text())).finish()
     }
+}
+
+/// Whether a value is read again from its text. So all that goes through a schema has an end before that of the stack.
+fn is_readable(value: &Value) -> bool {
+    const LEVELS: usize = 127;
+    let mut open = vec![(value, 0)];
+    while let Some((value, level)) = open.pop() {
+        match value {
+            Value::Object(_) | Value::Array(_) if level >= LEVELS => return false,
+            Value::Object(members) => open.extend(members.values().map(|value| (value, level + 1))),
+            Value::Array(values) => open.extend(values.iter().map(|value| (value, level + 1))),
+            _ => {}
+        }
+    }
+    true
 }
 
 impl From<Value> for Schema {

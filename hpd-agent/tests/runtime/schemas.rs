@@ -128,6 +128,53 @@ async fn a_schema_that_was_written_by_hand_is_checked_too() {
 }
 
 #[tokio::test]
+async fn a_schema_that_is_none_is_refused_whatever_the_client_is() {
+    let schema = json!({
+        "type": "object",
+        "properties": { "near": { "type": "objekt" }, "far": { "$ref": "#/$defs/Missing" } },
+        "required": "near",
+    });
+    let harness = || {
+        let function = DynamicFunction::from_schema("find", "Finds something.", schema.clone());
+        DynamicHarness::new("plugins").with_function(function, |_, _| Box::pin(async { Ok("found") }))
+    };
+    for client in [ScriptedChatClient::texts(["x"]), client(SchemaProfile::Gemini)] {
+        let agent = Agent::builder().with_chat_client(client).with_dynamic_harness(harness());
+        let error = agent.build().await.unwrap_err();
+        let codes: Vec<_> = error.problems().iter().map(BuildProblem::code).collect();
+        assert_eq!(codes, ["invalid_parameters"; 3], "{error}");
+        let text = error.to_string();
+        for part in [
+            "`plugins.find` (",
+            "a `required` that is no list of names, at `the arguments` (/required): write a list of texts",
+            "the unknown type `\"objekt\"`, at `near` (/properties/near/type): the types are",
+            "`$ref: #/$defs/Missing` at `far` (/properties/far) leads to no definition: refer to one",
+        ] {
+            assert!(text.contains(part), "{part}: {text}");
+        }
+    }
+}
+
+#[derive(Default)]
+struct Steps;
+
+#[tool_harness]
+impl Steps {
+    /// Goes some steps.
+    #[ai_function]
+    fn go(&self, steps: std::num::NonZeroI32, aside: Option<std::num::NonZeroI8>) -> i32 {
+        steps.get() + aside.map_or(0, |steps| steps.get().into())
+    }
+}
+
+#[tokio::test]
+async fn every_profile_takes_an_integer_that_is_not_zero() {
+    for profile in SchemaProfile::ALL {
+        Agent::builder().with_chat_client(client(profile)).with_tool_harness::<Steps>().build().await.unwrap();
+    }
+}
+
+#[tokio::test]
 async fn a_client_that_says_nothing_takes_everything() {
     let client = ScriptedChatClient::texts(["x"]);
     Agent::builder().with_chat_client(client).with_tool_harness::<Shop>().build().await.unwrap();

@@ -3,6 +3,7 @@
 #![expect(clippy::unwrap_used, reason = "helpers of tests")]
 #![allow(clippy::indexing_slicing, clippy::panic, reason = "a test may fail loudly")]
 
+mod by_hand;
 mod golden;
 mod properties;
 mod samples;

@@ -34,10 +34,17 @@ fn taken<T: DeserializeOwned>(schema: &Schema, sent: &Value) -> Result<T, TestCa
     serde_json::from_str(value).map_err(|error| TestCaseError::fail(format!("{error}: {text}")))
 }
 
+/// The definition that a reference leads to, whose name is written as in a URL.
+fn referred<'v>(root: &'v Value, reference: &str) -> &'v Value {
+    let encoded = |byte| if u8::is_ascii(&byte) { char::from(byte).to_string() } else { format!("%{byte:02X}") };
+    let is_it = |name: &str| format!("#/$defs/{}", name.bytes().map(encoded).collect::<String>()) == reference;
+    root["$defs"].as_object().unwrap().iter().find(|(name, _)| is_it(name)).unwrap().1
+}
+
 /// Arguments with a null for everything that strict mode wants and the value does not have.
 fn completed(form: &Value, root: &Value, value: &Value) -> Value {
     let form = match form.get("$ref").and_then(Value::as_str) {
-        Some(reference) => root.pointer(reference.trim_start_matches('#')).unwrap(),
+        Some(reference) => referred(root, reference),
         None => form,
     };
     if let Some(branches) = form.get("anyOf").and_then(Value::as_array) {
@@ -107,7 +114,7 @@ fn values_fit_their_schemas_and_come_back() {
 /// Whatever a form of strict mode lets a model send.
 fn any_of(form: &Value, root: &Value, depth: u32) -> BoxedStrategy<Value> {
     if let Some(reference) = form.get("$ref").and_then(Value::as_str) {
-        return any_of(root.pointer(reference.trim_start_matches('#')).unwrap(), root, depth + 1);
+        return any_of(referred(root, reference), root, depth + 1);
     }
     if let Some(branches) = form.get("anyOf").and_then(Value::as_array) {
         // Deep down, what comes to an end: the alternatives without references.
@@ -138,9 +145,13 @@ fn any_of(form: &Value, root: &Value, depth: u32) -> BoxedStrategy<Value> {
                 bound("minimum").unwrap_or(-1000).max(bound("exclusiveMinimum").map_or(i64::MIN, |bound| bound + 1));
             let most = bound("maximum").unwrap_or(1000);
             let step = bound("multipleOf").unwrap_or(1);
+            // What is said in words: a model that reads them keeps to it.
+            let not_zero = form.get("description").is_some_and(|text| text.to_string().contains("Not 0."));
             (least.div_euclid(step)..=most / step)
                 .prop_map(move |factor| factor * step)
-                .prop_filter_map("below the least", move |value| (value >= least).then(|| Value::from(value)))
+                .prop_filter_map("not a legal one", move |value| {
+                    (value >= least && !(not_zero && value == 0)).then(|| Value::from(value))
+                })
                 .boxed()
         }
         "array" => {

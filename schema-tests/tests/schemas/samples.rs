@@ -2,7 +2,7 @@
 
 use std::{
     collections::{BTreeMap, BTreeSet},
-    num::NonZeroU32,
+    num::{NonZeroI16, NonZeroI64, NonZeroU32},
     time::Duration,
 };
 
@@ -138,6 +138,9 @@ types! {
         long: u64,
         size: usize,
         positive: NonZeroU32,
+        /// How far.
+        distance: NonZeroI16,
+        back: Option<NonZeroI64>,
         real: f64,
     }
     struct Texts {
@@ -187,6 +190,10 @@ types! {
         value: u8,
         /// What comes after it.
         next: Option<Box<Chain>>,
+    }
+    struct Größe {
+        wert: u8,
+        größer: Option<Box<Größe>>,
     }
     enum Expression {
         Number(i32),
@@ -282,6 +289,10 @@ fn chain() -> BoxedStrategy<Chain> {
     .boxed()
 }
 
+fn größe(chain: Chain) -> Größe {
+    Größe { wert: chain.value, größer: chain.next.map(|next| Box::new(größe(*next))) }
+}
+
 fn expression() -> BoxedStrategy<Expression> {
     let number = any::<i32>().prop_map(Expression::Number);
     number
@@ -344,14 +355,19 @@ samples! {
         Settings { retries, limit, tags, note, level, shape, inner: Inner { depth, name } }
     });
     Closed => (any::<i8>(), any::<u16>()).prop_map(|(x, y)| Closed { x, y });
-    Numbers => (any::<i8>(), any::<u8>(), any::<u32>(), any::<u64>(), any::<u32>(), 1..u32::MAX, quarter())
-        .prop_map(|(small, byte, word, long, size, positive, real)| Numbers {
+    Numbers => (
+        (any::<i8>(), any::<u8>(), any::<u32>(), any::<u64>(), any::<u32>()),
+        (1..u32::MAX, any::<NonZeroI16>(), option::of(any::<NonZeroI64>()), quarter()),
+    )
+        .prop_map(|((small, byte, word, long, size), (positive, distance, back, real))| Numbers {
             small,
             byte,
             word,
             long,
             size: size as usize,
             positive: NonZeroU32::new(positive).unwrap(),
+            distance,
+            back,
             real,
         });
     Texts => (text(), any::<char>(), text(), any::<bool>()).prop_map(|(text, letter, boxed, flag)| {
@@ -374,6 +390,7 @@ samples! {
         .prop_map(|value| Anything { value });
     Tree => tree();
     Chain => chain();
+    Größe => chain().prop_map(größe);
     Expression => expression();
     Limits => (
         (1..=10_u32, "[a-z]{1,3}", "a{1,5}", collection::vec(any::<u8>(), 1..5)),
@@ -408,7 +425,7 @@ macro_rules! with_samples {
             place: Place, level: Level, bare: Bare, shape: Shape, step: Step, reply: Reply, loose: Loose, flat: Flat,
             two_flat: TwoFlat, flat_option: FlatOption, settings: Settings, closed: Closed, numbers: Numbers,
             texts: Texts, sets: Sets, pair: Pair, mixed: Mixed, prices: Prices, by_level: ByLevel,
-            by_number: ByNumber, rest: Rest, anything: Anything, tree: Tree, chain: Chain, expression: Expression,
+            by_number: ByNumber, rest: Rest, anything: Anything, tree: Tree, chain: Chain, size: Größe, expression: Expression,
             limits: Limits, wrapped: Wrapped, unit: Unit, wait: Wait, optional: Option<Shape>, places: Vec<Place>,
             value: Value,
         }

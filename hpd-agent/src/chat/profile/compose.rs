@@ -6,6 +6,7 @@ use serde_json::{Map, Value, json};
 
 use super::{
     Place, SchemaError,
+    budget::size_of,
     merge::{ANNOTATIONS, both},
     refs::Definition,
     translate::{ASSERTIONS, Translator},
@@ -15,7 +16,7 @@ const FLAT: &str = "say it in the description, or take a type that is simpler; w
                     can check";
 
 /// Keywords that no dialect knows, with what they are and what to do.
-const REFUSED: [(&str, &str, &str); 15] = [
+const REFUSED: [(&str, &str, &str); 16] = [
     ("patternProperties", "a map whose keys follow a pattern", "take a list of objects with a key and a value"),
     ("propertyNames", "a map whose keys are limited", "take a list of objects with a key and a value"),
     ("not", "`not`", FLAT),
@@ -31,6 +32,7 @@ const REFUSED: [(&str, &str, &str); 15] = [
     ("unevaluatedItems", "`unevaluatedItems`", FLAT),
     ("additionalItems", "`additionalItems`", FLAT),
     ("$dynamicRef", "`$dynamicRef`", FLAT),
+    ("$recursiveRef", "`$recursiveRef`", FLAT),
 ];
 
 impl<'s> Translator<'s> {
@@ -38,7 +40,7 @@ impl<'s> Translator<'s> {
     /// that they do not say themselves.
     pub(super) fn composed(&mut self, members: &Map<String, Value>, at: &Place) -> Option<Map<String, Value>> {
         for (keyword, construct, advice) in REFUSED {
-            if members.contains_key(keyword) {
+            if members.get(keyword).is_some_and(|value| keyword != "not" || excluded(value).is_none()) {
                 self.refuse(&at.keyword(keyword), construct, advice);
                 return None;
             }
@@ -54,8 +56,8 @@ impl<'s> Translator<'s> {
             && let Some(reference) = node.get("$ref").and_then(Value::as_str).map(str::to_owned)
         {
             let definition = self.definition(&reference, at)?;
-            let describes = node.keys().all(|keyword| keyword == "$ref" || ANNOTATIONS.contains(&keyword.as_str()));
-            match self.is_recursive(&definition) {
+            let describes = refers_only(&node);
+            match self.is_recursive(&definition, at) {
                 true if describes => return Some(node),
                 true => {
                     let construct = format!("more than a reference to `{}`, which contains itself", definition.name);
@@ -64,7 +66,8 @@ impl<'s> Translator<'s> {
                 }
                 false => {
                     node.remove("$ref");
-                    node = self.joined(node, definition.schema, &at.definition(definition.holder, &definition.name))?;
+                    let (holder, name) = definition.place();
+                    node = self.joined(node, definition.schema, &at.definition(holder, name))?;
                 }
             }
         }
@@ -72,10 +75,12 @@ impl<'s> Translator<'s> {
             let described = node.keys().all(|keyword| ANNOTATIONS.contains(&keyword.as_str()));
             for (index, schema) in all.iter().enumerate() {
                 let at = at.branch("allOf", index);
-                match schema.get("$ref").and_then(Value::as_str) {
+                match schema.as_object() {
                     // Nothing but the reference: what stands here describes it.
-                    Some(reference) if all.len() == 1 && described => {
-                        node.insert("$ref".to_owned(), reference.into());
+                    Some(members) if all.len() == 1 && described && refers_only(members) => {
+                        for (keyword, value) in members {
+                            node.entry(keyword.clone()).or_insert_with(|| value.clone());
+                        }
                         return self.composed(&node, &at);
                     }
                     _ => node = self.joined(node, schema, &at)?,
@@ -100,6 +105,10 @@ impl<'s> Translator<'s> {
         if !beside.is_empty() {
             // What holds for all alternatives is said in each.
             let all = node.get(union).and_then(Value::as_array).map(Vec::as_slice).unwrap_or_default();
+            if !self.budget.copy(size_of(&beside), all.len()) {
+                self.give_up(at);
+                return None;
+            }
             let spread = all.iter().map(|schema| {
                 let mut alternative = beside.clone();
                 let description = schema.get("description").cloned();
@@ -118,7 +127,7 @@ impl<'s> Translator<'s> {
     fn joined(&mut self, outer: Map<String, Value>, inner: &Value, at: &Place) -> Option<Map<String, Value>> {
         let mut inner = match inner {
             Value::Bool(true) => return Some(outer),
-            Value::Object(members) => self.composed(members, at)?,
+            Value::Object(members) => self.deeper(members, at, |this| this.composed(members, at))?,
             _ => {
                 self.refuse(at, "a schema that nothing fits", "leave it out");
                 return None;
@@ -129,13 +138,17 @@ impl<'s> Translator<'s> {
         while let Some(reference) = inner.get("$ref").and_then(Value::as_str).map(str::to_owned) {
             let definition = self.definition(&reference, at)?;
             let schema = definition.schema.as_object().cloned();
-            let Some(schema) = schema.filter(|_| seen.insert(reference.clone()) && !self.is_recursive(&definition))
+            let Some(schema) = schema.filter(|_| seen.insert(reference.clone()) && !self.is_recursive(&definition, at))
             else {
                 let construct = format!("`{}`, which contains itself, together with other limits", definition.name);
                 self.refuse(at, construct, "move what stands beside it into the definition");
                 return None;
             };
-            inner = self.composed(&schema, at)?;
+            inner = self.deeper(&schema, at, |this| this.composed(&schema, at))?;
+        }
+        if !self.budget.copy(size_of(&outer), 1) {
+            self.give_up(at);
+            return None;
         }
         match both(outer, &inner) {
             Ok(node) => Some(node),
@@ -156,13 +169,17 @@ impl<'s> Translator<'s> {
         }
         found
     }
+}
 
-    fn is_recursive(&mut self, definition: &Definition<'_>) -> bool {
-        if let Some(known) = self.recursive.get(&definition.name) {
-            return *known;
-        }
-        let found = definition.is_recursive(self.root);
-        self.recursive.insert(definition.name.clone(), found);
-        found
-    }
+/// Whether a schema is a reference and what describes it.
+fn refers_only(members: &Map<String, Value>) -> bool {
+    let describes = |keyword: &String| keyword == "$ref" || ANNOTATIONS.contains(&keyword.as_str());
+    members.get("$ref").is_some_and(Value::is_string) && members.keys().all(describes)
+}
+
+/// The number that a `not` excludes, if that is all it does, as for an integer that is not 0: so little can be said in
+/// words.
+pub(super) fn excluded(not: &Value) -> Option<&Value> {
+    let members = not.as_object().filter(|members| members.len() == 1)?;
+    members.get("const").filter(|value| value.is_number())
 }

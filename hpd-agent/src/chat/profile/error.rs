@@ -49,7 +49,7 @@ pub enum SchemaError {
     },
     /// A `$ref` to something that is not there, or not among the schema's own definitions.
     #[error(
-        "`$ref: {reference}` at `{path}` ({pointer}) leads to nothing: refer to a definition of the same schema, \
+        "`$ref: {reference}` at `{path}` ({pointer}) leads to no definition: refer to one of the same schema, \
          `#/$defs/NAME`"
     )]
     Reference {
@@ -61,6 +61,35 @@ pub enum SchemaError {
         pointer: String,
         /// The reference.
         reference: String,
+    },
+    /// Something that means nothing in JSON schema, whoever is sent it.
+    #[error("the schema has {problem}, at `{path}` ({pointer}): {advice}")]
+    Malformed {
+        /// The profile.
+        profile: SchemaProfile,
+        /// Where, readable.
+        path: String,
+        /// Where, as a JSON pointer.
+        pointer: String,
+        /// What it is.
+        problem: String,
+        /// What to do.
+        advice: &'static str,
+    },
+    /// A schema that is too much work: it says a lot by referring to the same definitions over and over.
+    #[error(
+        "the form of the schema for {profile} {problem}, at `{path}` ({pointer}): definitions are copied where something \
+         stands beside a `$ref`, or in an `allOf`; refer to them by the `$ref` alone, or make the arguments simpler"
+    )]
+    TooComplex {
+        /// The profile.
+        profile: SchemaProfile,
+        /// Where it was given up, readable.
+        path: String,
+        /// Where, as a JSON pointer.
+        pointer: String,
+        /// What is too much.
+        problem: &'static str,
     },
     /// A property's name that the provider refuses.
     #[error(
@@ -117,6 +146,8 @@ impl SchemaError {
             Self::Unsupported { .. } => "schema_unsupported",
             Self::Recursive { .. } => "schema_recursive",
             Self::Reference { .. } => "schema_reference",
+            Self::Malformed { .. } => "schema_malformed",
+            Self::TooComplex { .. } => "schema_too_complex",
             Self::PropertyName { .. } => "schema_property_name",
             Self::TooLarge { .. } => "schema_too_large",
         }
@@ -130,6 +161,8 @@ impl SchemaError {
             | Self::Unsupported { profile, .. }
             | Self::Recursive { profile, .. }
             | Self::Reference { profile, .. }
+            | Self::Malformed { profile, .. }
+            | Self::TooComplex { profile, .. }
             | Self::PropertyName { profile, .. }
             | Self::TooLarge { profile, .. } => *profile,
         }
@@ -143,6 +176,8 @@ impl SchemaError {
             Self::Unsupported { pointer, .. }
             | Self::Recursive { pointer, .. }
             | Self::Reference { pointer, .. }
+            | Self::Malformed { pointer, .. }
+            | Self::TooComplex { pointer, .. }
             | Self::PropertyName { pointer, .. }
             | Self::TooLarge { pointer, .. } => pointer,
         }

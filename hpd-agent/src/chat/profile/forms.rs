@@ -1,17 +1,28 @@
 //! The forms of the types: numbers, objects, arrays, and fixed values.
 
+use std::collections::HashSet;
+
 use serde_json::{Map, Value, json};
 
 use super::{
     Place,
-    merge::branches,
+    merge::{branches, strings},
     notes::Notes,
     translate::{Translator, kind},
 };
 
 /// Limits of values beside an enum, which few write: they stay as words.
-const LIMITS: [&str; 8] =
-    ["exclusiveMaximum", "exclusiveMinimum", "maxLength", "maximum", "minLength", "minimum", "multipleOf", "pattern"];
+const LIMITS: [&str; 9] = [
+    "exclusiveMaximum",
+    "exclusiveMinimum",
+    "maxLength",
+    "maximum",
+    "minLength",
+    "minimum",
+    "multipleOf",
+    "not",
+    "pattern",
+];
 
 impl Translator<'_> {
     /// The limits that the dialect has a keyword for, and the others in words.
@@ -51,7 +62,8 @@ impl Translator<'_> {
             // Among integers, "greater than 4" is "at least 5".
             for (keyword, inclusive, step) in [("exclusiveMinimum", "minimum", 1), ("exclusiveMaximum", "maximum", -1)]
             {
-                if self.dialect.limits.contains(&keyword) {
+                // Not beside a bound that is no integer, of which the narrower one is not known here.
+                if self.dialect.limits.contains(&keyword) || node.get(inclusive).is_some_and(|own| !own.is_i64()) {
                     continue;
                 }
                 if let Some(next) = node.get(keyword).and_then(Value::as_i64).and_then(|value| value.checked_add(step))
@@ -63,7 +75,7 @@ impl Translator<'_> {
                 }
             }
         }
-        let keywords = ["minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "multipleOf"];
+        let keywords = ["minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "multipleOf", "not"];
         self.limits(&node, &keywords, form, notes);
     }
 
@@ -77,6 +89,7 @@ impl Translator<'_> {
     ) {
         let properties = node.get("properties").and_then(Value::as_object);
         let required: Vec<&str> = strings(node.get("required"));
+        let names: HashSet<&str> = required.iter().copied().collect();
         for name in &required {
             if !properties.is_some_and(|all| all.contains_key(*name)) {
                 let construct = format!("`{name}`, which is required and has no schema");
@@ -101,21 +114,17 @@ impl Translator<'_> {
         };
         let mut forms = Map::new();
         for (name, schema) in properties.into_iter().flatten() {
-            let is_required = required.contains(&name.as_str());
+            let is_required = names.contains(name.as_str());
             let mut property = self.schema(schema, &at.property(name), must && is_required);
             if self.dialect.closed && !is_required {
                 property = nullable(property);
             }
             forms.insert(name.clone(), property);
         }
-        let required: Value = match self.dialect.closed {
-            true => forms.keys().map(String::as_str).collect(),
-            false => required.into(),
-        };
         let always = self.dialect.closed;
         let all = [
             ("properties", (always || properties.is_some()).then(|| forms.into())),
-            ("required", (always || required != json!([])).then_some(required)),
+            ("required", (always || !required.is_empty()).then(|| required.into())),
             ("additionalProperties", others),
         ];
         form.extend(all.into_iter().filter_map(|(keyword, value)| Some((keyword.to_owned(), value?))));
@@ -252,10 +261,6 @@ fn range(format: &str) -> (Option<i64>, Option<i64>) {
         unsigned if unsigned.starts_with("uint") => (Some(0), None),
         _ => (None, None),
     }
-}
-
-fn strings(value: Option<&Value>) -> Vec<&str> {
-    value.and_then(Value::as_array).into_iter().flatten().filter_map(Value::as_str).collect()
 }
 
 /// The same, but null fits too.

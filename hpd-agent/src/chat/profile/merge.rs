@@ -1,5 +1,7 @@
 //! One schema of several that all hold for the same value.
 
+use std::collections::HashSet;
+
 use serde_json::{Map, Value};
 
 use super::place::Place;
@@ -18,6 +20,9 @@ pub(super) fn both(mut outer: Map<String, Value>, inner: &Map<String, Value>) ->
         // Each says so of its own properties only, so that together they forbid the other's.
         return Err("additionalProperties".to_owned());
     }
+    if begins_and_goes_on(&outer, inner) || begins_and_goes_on(inner, &outer) {
+        return Err("items".to_owned());
+    }
     for (keyword, value) in inner {
         let Some(own) = outer.get_mut(keyword) else {
             outer.insert(keyword.clone(), value.clone());
@@ -33,6 +38,14 @@ pub(super) fn both(mut outer: Map<String, Value>, inner: &Map<String, Value>) ->
 
 fn is_closed(schema: &Map<String, Value>, keywords: &[&str]) -> bool {
     keywords.iter().any(|keyword| schema.get(*keyword).is_some_and(|value| *value != Value::Bool(true)))
+}
+
+/// Whether one says how a list begins, and the other one what all its items are: in one schema, `items` are those after
+/// the beginning.
+fn begins_and_goes_on(a: &Map<String, Value>, b: &Map<String, Value>) -> bool {
+    a.contains_key("prefixItems")
+        && !b.contains_key("prefixItems")
+        && b.get("items").is_some_and(|items| *items != Value::Bool(true))
 }
 
 fn knows_more(schema: &Map<String, Value>, than: &Map<String, Value>) -> bool {
@@ -59,9 +72,9 @@ fn together(keyword: &str, a: &Value, b: &Value) -> Option<Value> {
             Some(all.into())
         }
         "required" => {
-            let mut all = a.as_array()?.clone();
-            all.extend(b.as_array()?.iter().filter(|name| !all.contains(name)).cloned().collect::<Vec<_>>());
-            Some(all.into())
+            let (a, b) = (a.as_array()?, b.as_array()?);
+            let known: HashSet<&Value> = a.iter().collect();
+            Some(a.iter().chain(b.iter().filter(|name| !known.contains(name))).cloned().collect())
         }
         "minimum" | "exclusiveMinimum" | "minLength" | "minItems" | "minProperties" => {
             Some(if a.as_f64()? >= b.as_f64()? { a } else { b }.clone())
@@ -71,6 +84,7 @@ fn together(keyword: &str, a: &Value, b: &Value) -> Option<Value> {
         }
         "enum" => {
             let (a, b) = (a.as_array()?, b.as_array()?);
+            let b: HashSet<&Value> = b.iter().collect();
             let shared: Vec<Value> = a.iter().filter(|value| b.contains(value)).cloned().collect();
             (!shared.is_empty()).then(|| shared.into())
         }
@@ -103,6 +117,11 @@ pub(super) fn types(value: &Value) -> Option<Vec<&str>> {
         Value::Array(names) => names.iter().map(Value::as_str).collect(),
         _ => None,
     }
+}
+
+/// The texts in a list.
+pub(super) fn strings(value: Option<&Value>) -> Vec<&str> {
+    value.and_then(Value::as_array).into_iter().flatten().filter_map(Value::as_str).collect()
 }
 
 /// The schemas of a list, with their places.

@@ -5,16 +5,20 @@
 //! same meaning, or, if it only limits a value, in words at the end of the description. All else is refused with its
 //! place.
 //!
-//! What a provider documents stands in the file of its name. Two providers take JSON Schema almost as it is (`plain`);
-//! for the dialects of the others `translate` goes through the schema once: `compose` (by `merge`) makes one schema of
-//! those that hold together, `forms` says the types, `notes` what remains as words.
+//! What is no schema at all is refused before (`flaws`). What a provider documents stands in the file of its name. Two
+//! providers take JSON Schema almost as it is (`plain`); for the dialects of the others `translate` goes through the
+//! schema once: `compose` (by `merge`) makes one schema of those that hold together, `forms` says the types, `notes` what
+//! remains as words. All of it is paid for from one `budget`.
 
 mod anthropic;
+mod budget;
 mod compose;
 mod error;
 mod exclusive;
+mod flaws;
 mod forms;
 mod gemini;
+mod keywords;
 mod limits;
 mod merge;
 mod notes;
@@ -30,8 +34,8 @@ use std::fmt;
 use serde_json::Value;
 
 pub use self::error::SchemaError;
-pub(super) use self::nulls::without_nulls;
 use self::place::Place;
+pub(super) use self::{flaws::flaws, nulls::without_nulls};
 
 /// What a provider accepts as the schema of a tool's arguments.
 ///
@@ -95,6 +99,10 @@ impl fmt::Display for SchemaProfile {
 
 /// Derives the form for a provider.
 pub(super) fn derive(canonical: &Value, profile: SchemaProfile) -> Result<Value, Vec<SchemaError>> {
+    let malformed: Vec<SchemaError> = flaws(canonical).into_iter().map(|flaw| flaw.of(profile)).collect();
+    if !malformed.is_empty() {
+        return Err(malformed);
+    }
     match profile {
         SchemaProfile::OpenAi => openai::plain(canonical),
         SchemaProfile::OpenAiStrict => openai::strict(canonical),
@@ -103,5 +111,7 @@ pub(super) fn derive(canonical: &Value, profile: SchemaProfile) -> Result<Value,
     }
 }
 
+#[cfg(test)]
+mod hostile_tests;
 #[cfg(test)]
 mod tests;

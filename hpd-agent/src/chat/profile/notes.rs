@@ -2,6 +2,8 @@
 
 use serde_json::{Map, Value};
 
+use super::compose::excluded;
+
 /// Sentences for the end of a description.
 #[derive(Debug, Default)]
 pub(super) struct Notes(Vec<String>);
@@ -19,6 +21,10 @@ impl Notes {
             "exclusiveMinimum" => format!("Greater than {value}."),
             "exclusiveMaximum" => format!("Less than {value}."),
             "multipleOf" => format!("A multiple of {value}."),
+            "not" => match excluded(value) {
+                Some(number) => format!("Not {number}."),
+                None => return,
+            },
             "minLength" => format!("At least {}.", counted(value, "character")),
             "maxLength" => format!("At most {}.", counted(value, "character")),
             "minItems" => format!("At least {}.", counted(value, "item")),
@@ -39,6 +45,10 @@ impl Notes {
     /// Puts what a schema says about itself, and the sentences, into the description of its form.
     pub(super) fn describe(self, node: &Map<String, Value>, form: &mut Map<String, Value>) {
         let mut text = node.get("description").and_then(Value::as_str).unwrap_or_default().trim_end().to_owned();
+        // That of the only alternative there is.
+        if let Some(Value::String(own)) = form.remove("description") {
+            text = if text.is_empty() { own } else { format!("{text} {own}") };
+        }
         let mut sentences = self.0;
         if let Some(default) = node.get("default").filter(|default| !default.is_null()) {
             sentences.push(format!("Default: {default}."));

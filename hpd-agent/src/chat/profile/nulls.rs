@@ -1,41 +1,48 @@
 //! Arguments in which a property is `null` that the canonical schema only lets be absent.
 
-use std::borrow::Cow;
+use std::{
+    borrow::Cow,
+    cell::RefCell,
+    collections::{HashMap, HashSet},
+    ptr::from_ref,
+};
 
 use serde_json::{Value, value::RawValue};
 
 use super::{merge::types, refs::Definition};
 use crate::json::Members;
 
-/// References that are followed one after the other.
-const MOST_REFERENCES: usize = 16;
+/// Alternatives and references that are followed one after the other. More are not looked behind, as little as more
+/// levels of the arguments, which no type could be read from: what is null there stays.
+const LEVELS: usize = 128;
 
 /// The text without members that are null where the schema has no null. What stays keeps its text.
 pub(in crate::chat) fn without_nulls<'a>(canonical: &Value, arguments: &'a str) -> Cow<'a, str> {
     let Ok(raw) = serde_json::from_str::<&RawValue>(arguments) else { return arguments.into() };
-    Walk { root: canonical }.value(raw.get(), &[canonical]).map_or(Cow::Borrowed(arguments), Cow::Owned)
+    let walk = Walk { root: canonical, nullable: RefCell::default() };
+    walk.value(raw.get(), &[canonical], 0).map_or(Cow::Borrowed(arguments), Cow::Owned)
 }
 
 struct Walk<'s> {
     root: &'s Value,
+    /// Whether null fits, of the schemas that were asked.
+    nullable: RefCell<HashMap<*const Value, bool>>,
 }
 
 impl<'s> Walk<'s> {
     /// The new text, if something was taken out. A value has to fit one of the schemas, or is not known to any.
-    fn value(&self, text: &str, schemas: &[&'s Value]) -> Option<String> {
+    fn value(&self, text: &str, schemas: &[&'s Value], level: usize) -> Option<String> {
         match text.bytes().next() {
-            Some(b'{') => self.object(text, schemas),
-            Some(b'[') => self.array(text, schemas),
+            _ if level >= LEVELS || schemas.is_empty() => None,
+            Some(b'{') => self.object(text, schemas, level),
+            Some(b'[') => self.array(text, schemas, level),
             _ => None,
         }
     }
 
-    fn object(&self, text: &str, schemas: &[&'s Value]) -> Option<String> {
+    fn object(&self, text: &str, schemas: &[&'s Value], level: usize) -> Option<String> {
         let Members(members) = serde_json::from_str(text).ok()?;
-        let mut alternatives = Vec::new();
-        for schema in schemas {
-            self.collect(schema, "object", &mut alternatives, 0);
-        }
+        let alternatives = self.alternatives(schemas, "object");
         let fitting: Vec<&Value> = alternatives.iter().copied().filter(|schema| fits(&members, schema)).collect();
         let alternatives = if fitting.is_empty() { alternatives } else { fitting };
 
@@ -52,19 +59,16 @@ impl<'s> Walk<'s> {
                 continue;
             }
             let schemas: Vec<&Value> = alternatives.iter().filter_map(|schema| property(schema, name)).collect();
-            let inner = self.value(text, &schemas);
+            let inner = self.value(text, &schemas, level + 1);
             changed |= inner.is_some();
             kept.push(format!("{}:{}", Value::from(&**name), inner.as_deref().unwrap_or(text)));
         }
         changed.then(|| format!("{{{}}}", kept.join(",")))
     }
 
-    fn array(&self, text: &str, schemas: &[&'s Value]) -> Option<String> {
+    fn array(&self, text: &str, schemas: &[&'s Value], level: usize) -> Option<String> {
         let values: Vec<&RawValue> = serde_json::from_str(text).ok()?;
-        let mut alternatives = Vec::new();
-        for schema in schemas {
-            self.collect(schema, "array", &mut alternatives, 0);
-        }
+        let alternatives = self.alternatives(schemas, "array");
         let mut changed = false;
         let texts: Vec<String> = values
             .iter()
@@ -74,7 +78,7 @@ impl<'s> Walk<'s> {
                     schema.get("prefixItems").and_then(|all| all.get(index)).or_else(|| schema.get("items"))
                 };
                 let schemas: Vec<&Value> = alternatives.iter().filter_map(of).collect();
-                let inner = self.value(value.get(), &schemas);
+                let inner = self.value(value.get(), &schemas, level + 1);
                 changed |= inner.is_some();
                 inner.unwrap_or_else(|| value.get().to_owned())
             })
@@ -82,30 +86,29 @@ impl<'s> Walk<'s> {
         changed.then(|| format!("[{}]", texts.join(",")))
     }
 
-    /// The schemas that a value of this type may have to fit: behind references, and in alternatives.
-    fn collect(&self, schema: &'s Value, kind: &str, into: &mut Vec<&'s Value>, followed: usize) {
-        if followed > MOST_REFERENCES {
-            return;
-        }
-        if schema.get("type").and_then(types).is_some_and(|names| !names.contains(&kind)) {
-            return;
-        }
-        if is_any(schema) {
-            into.push(schema);
-        }
-        if schema.get("properties").or(schema.get("additionalProperties")).or(schema.get("items")).is_some()
-            || schema.get("prefixItems").is_some()
-        {
-            into.push(schema);
-        }
-        if let Some(definition) = self.referred(schema) {
-            self.collect(definition, kind, into, followed + 1);
-        }
-        for union in ["allOf", "anyOf", "oneOf"] {
-            for branch in schema.get(union).and_then(Value::as_array).into_iter().flatten() {
-                self.collect(branch, kind, into, followed + 1);
+    /// The schemas that a value of this type may have to fit: behind references, and in alternatives. Each is there once,
+    /// however many ways lead to it.
+    fn alternatives(&self, schemas: &[&'s Value], kind: &str) -> Vec<&'s Value> {
+        let mut found = Vec::new();
+        let mut seen = HashSet::new();
+        let mut open: Vec<&Value> = schemas.iter().rev().copied().collect();
+        while let Some(schema) = open.pop() {
+            if !seen.insert(from_ref(schema))
+                || schema.get("type").and_then(types).is_some_and(|names| !names.contains(&kind))
+            {
+                continue;
             }
+            let says = ["properties", "additionalProperties", "items", "prefixItems"];
+            if is_any(schema) || says.iter().any(|keyword| schema.get(keyword).is_some()) {
+                found.push(schema);
+            }
+            // What was put in last is looked at first.
+            for union in ["oneOf", "anyOf", "allOf"] {
+                open.extend(schema.get(union).and_then(Value::as_array).into_iter().flatten().rev());
+            }
+            open.extend(self.referred(schema));
         }
+        found
     }
 
     fn referred(&self, schema: &Value) -> Option<&'s Value> {
@@ -114,9 +117,20 @@ impl<'s> Walk<'s> {
     }
 
     fn accepts_null(&self, schema: &'s Value, followed: usize) -> bool {
-        if followed > MOST_REFERENCES {
+        if followed > LEVELS {
             return true;
         }
+        if let Some(known) = self.nullable.borrow().get(&from_ref(schema)) {
+            return *known;
+        }
+        // So it is in a circle, which does not say otherwise.
+        self.nullable.borrow_mut().insert(schema, true);
+        let accepts = self.finds_null_accepted(schema, followed);
+        self.nullable.borrow_mut().insert(schema, accepts);
+        accepts
+    }
+
+    fn finds_null_accepted(&self, schema: &'s Value, followed: usize) -> bool {
         let Value::Object(members) = schema else { return schema != &Value::Bool(false) };
         if members.get("type").and_then(types).is_some_and(|names| !names.contains(&"null"))
             || members.get("const").is_some_and(|value| !value.is_null())

@@ -12,7 +12,9 @@
 use serde_json::{Map, Value, json};
 
 use super::{
-    SchemaError, SchemaProfile, limits,
+    SchemaError, SchemaProfile,
+    budget::size,
+    limits,
     plain::{edited, root},
     translate::{Dialect, Translator},
 };
@@ -33,9 +35,12 @@ const STRICT: Dialect = Dialect {
     formats: &["date", "date-time", "duration", "email", "hostname", "ipv4", "ipv6", "time", "uuid"],
 };
 
+/// The items of a tuple with more values than this are not said twice.
+const LARGE_TUPLE: usize = 200;
+
 /// The form for strict mode.
 pub(super) fn strict(canonical: &Value) -> Result<Value, Vec<SchemaError>> {
-    let form = Translator::new(&STRICT, canonical).form()?;
+    let form = edited(&Translator::new(&STRICT, canonical).form()?, &all_required);
     limits::check(&form).map(|()| form)
 }
 
@@ -49,8 +54,17 @@ pub(super) fn plain(canonical: &Value) -> Result<Value, Vec<SchemaError>> {
     Ok(form)
 }
 
+/// Last of all: up to here a form says what the canonical schema requires, by which alternatives are told apart.
+fn all_required(schema: &mut Map<String, Value>) {
+    if let Some(properties) = schema.get("properties").and_then(Value::as_object) {
+        let names = properties.keys().map(String::as_str).collect();
+        schema.insert("required".to_owned(), names);
+    }
+}
+
 /// Items for an array that does not say what they are. Where the items are those of a tuple, their schemas are said
-/// again: none can come after them, so that this adds nothing.
+/// again: none can come after them, so that this adds nothing. Large ones are not, since tuples in tuples would double at
+/// every level.
 fn with_items(schema: &mut Map<String, Value>) {
     let is_array = match schema.get("type") {
         Some(Value::String(name)) => name == "array",
@@ -62,7 +76,8 @@ fn with_items(schema: &mut Map<String, Value>) {
     }
     let mut kinds: Vec<Value> = Vec::new();
     let all = schema.get("prefixItems").and_then(Value::as_array).map(Vec::as_slice).unwrap_or_default();
-    for kind in all {
+    let small = all.iter().map(size).sum::<usize>() <= LARGE_TUPLE;
+    for kind in all.iter().filter(|_| small) {
         if !kinds.contains(kind) {
             kinds.push(kind.clone());
         }

@@ -1,5 +1,7 @@
 //! Where in a schema something is, for messages.
 
+use super::keywords::Step;
+
 /// A place, as a person would call it and as a JSON pointer.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Place {
@@ -15,6 +17,19 @@ impl Place {
             pointer.push_str(&step.replace('~', "~0").replace('/', "~1"));
         }
         Self { path, pointer }
+    }
+
+    /// What is one step deeper.
+    pub(super) fn step(&self, step: Step<'_>) -> Self {
+        match step {
+            Step::Only("items") => self.items(),
+            Step::Only("additionalProperties") => self.values(),
+            Step::Only(keyword) => self.keyword(keyword),
+            Step::Listed("prefixItems", index) => self.item(index),
+            Step::Listed(keyword, index) => self.branch(keyword, index),
+            Step::Named("properties", name) => self.property(name),
+            Step::Named(keyword, name) => self.down(self.path.clone(), &[keyword, name]),
+        }
     }
 
     pub(super) fn property(&self, name: &str) -> Self {

@@ -2,14 +2,10 @@
 
 use serde_json::{Map, Value, json};
 
-use super::{SchemaError, SchemaProfile};
-
-/// Keywords that have schemas as their values.
-const SCHEMAS: [&str; 8] = ["additionalProperties", "contains", "else", "if", "items", "not", "propertyNames", "then"];
-/// Keywords that have lists of schemas as their values.
-const LISTS: [&str; 4] = ["allOf", "anyOf", "oneOf", "prefixItems"];
-/// Keywords that have named schemas as their values.
-const NAMED: [&str; 5] = ["$defs", "definitions", "dependentSchemas", "patternProperties", "properties"];
+use super::{
+    SchemaError, SchemaProfile,
+    keywords::{LISTS, NAMED, SCHEMAS},
+};
 
 /// What all providers want of a root, and what this one refuses there.
 pub(super) fn root(canonical: &Value, profile: SchemaProfile, refused: &[&str]) -> Result<(), Vec<SchemaError>> {
@@ -22,6 +18,8 @@ pub(super) fn root(canonical: &Value, profile: SchemaProfile, refused: &[&str]) 
             Some(other) => format!("says `\"type\": {other}`"),
             None => "has no `type` there".to_owned(),
         }),
+        // Text that is no JSON, or whose values are nested so deep that it is not read.
+        Value::Null => Some("is no JSON object, or one that is nested deeper than 127 levels".to_owned()),
         _ => Some("is no JSON object".to_owned()),
     };
     problem.map_or(Ok(()), |problem| Err(vec![SchemaError::root(profile, problem)]))

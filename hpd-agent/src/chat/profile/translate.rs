@@ -1,16 +1,17 @@
 //! From the canonical schema to a dialect that knows fewer keywords.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
 
 use serde_json::{Map, Value, json};
 
 use super::{
     Place, SchemaError, SchemaProfile,
+    budget::{Budget, size_of},
     exclusive::{begin_differently, exclusive},
     merge::{branches, types},
     notes::Notes,
     plain,
-    refs::Definition,
+    refs::{Definition, Graph},
 };
 
 /// What a dialect knows besides types, properties, items, enums, `anyOf` and references.
@@ -25,11 +26,8 @@ pub(super) struct Dialect {
     pub(super) formats: &'static [&'static str],
 }
 
-/// A form with more schemas than this is refused: definitions that refer to each other can grow without measure.
-const MOST_SCHEMAS: usize = 20_000;
-
 /// All that says which values fit. Other keywords only describe, or mean nothing.
-pub(super) const ASSERTIONS: [&str; 27] = [
+pub(super) const ASSERTIONS: [&str; 28] = [
     "$ref",
     "additionalProperties",
     "allOf",
@@ -49,6 +47,7 @@ pub(super) const ASSERTIONS: [&str; 27] = [
     "minProperties",
     "minimum",
     "multipleOf",
+    "not",
     "oneOf",
     "pattern",
     "prefixItems",
@@ -75,11 +74,15 @@ pub(super) struct Translator<'s> {
     definitions: Map<String, Value>,
     waiting: Vec<(Definition<'s>, Place)>,
     edges: Vec<Edge>,
-    /// Which definitions contain themselves, as far as somebody asked.
-    pub(super) recursive: HashMap<String, bool>,
+    /// Which of the canonical definitions refer to which.
+    graph: Graph,
+    /// Which of them contain themselves, as far as somebody asked.
+    recursive: HashMap<String, bool>,
     /// The definition that is being translated.
     inside: Option<String>,
-    schemas: usize,
+    pub(super) budget: Budget,
+    /// Whether it was said that the budget is exceeded.
+    given_up: bool,
 }
 
 impl<'s> Translator<'s> {
@@ -91,9 +94,11 @@ impl<'s> Translator<'s> {
             definitions: Map::new(),
             waiting: Vec::new(),
             edges: Vec::new(),
+            graph: Graph::of(root),
             recursive: HashMap::new(),
             inside: None,
-            schemas: 0,
+            budget: Budget::default(),
+            given_up: false,
         }
     }
 
@@ -103,7 +108,8 @@ impl<'s> Translator<'s> {
         let mut form = self.schema(self.root, &Place::default(), true);
         while let Some((definition, at)) = self.waiting.pop() {
             self.inside = Some(definition.name.clone());
-            let schema = self.schema(definition.schema, &at.definition(definition.holder, &definition.name), true);
+            let (holder, name) = definition.place();
+            let schema = self.schema(definition.schema, &at.definition(holder, name), true);
             self.definitions.insert(definition.name, schema);
         }
         if !self.dialect.closed {
@@ -124,27 +130,49 @@ impl<'s> Translator<'s> {
     }
 
     pub(super) fn refuse(&mut self, at: &Place, construct: impl Into<String>, advice: &'static str) -> Value {
-        self.problems.push(SchemaError::unsupported(self.dialect.profile, at, construct, advice));
+        // What does not fit together after it was given up was not looked at in full.
+        if !self.given_up {
+            self.problems.push(SchemaError::unsupported(self.dialect.profile, at, construct, advice));
+        }
         Value::Object(Map::new())
+    }
+
+    /// Says, once, that it is too much work.
+    pub(super) fn give_up(&mut self, at: &Place) {
+        if let (false, Some(problem)) = (self.given_up, self.budget.exceeded()) {
+            let (profile, path, pointer) = (self.dialect.profile, at.path(), at.pointer());
+            self.problems.push(SchemaError::TooComplex { profile, path, pointer, problem });
+            self.given_up = true;
+        }
+    }
+
+    /// What `look` finds in a schema, if that is not too much.
+    pub(super) fn deeper<T>(
+        &mut self,
+        members: &Map<String, Value>,
+        at: &Place,
+        look: impl FnOnce(&mut Self) -> Option<T>,
+    ) -> Option<T> {
+        if !self.budget.enter(size_of(members)) {
+            self.give_up(at);
+            return None;
+        }
+        let found = look(self);
+        self.budget.leave();
+        found
     }
 
     /// The form of a schema. `must`: a value of the definition that is being translated always has a value here.
     pub(super) fn schema(&mut self, schema: &Value, at: &Place, must: bool) -> Value {
-        self.schemas += 1;
-        if self.schemas > MOST_SCHEMAS {
-            if self.schemas == MOST_SCHEMAS + 1 {
-                let (profile, path, pointer) = (self.dialect.profile, at.path(), at.pointer());
-                let (what, count, limit) = ("schemas in each other", self.schemas, MOST_SCHEMAS);
-                self.problems.push(SchemaError::TooLarge { profile, path, pointer, what, count, limit });
-            }
-            return Value::Null;
-        }
         match schema {
             Value::Bool(true) => self.node(&Map::new(), at, must),
-            Value::Object(members) => match self.composed(members, at) {
-                Some(node) => self.node(&node, at, must),
-                None => Value::Null,
-            },
+            Value::Object(members) => {
+                let form = self.deeper(members, at, |this| {
+                    let node = this.composed(members, at)?;
+                    Some(this.node(&node, at, must))
+                });
+                form.unwrap_or_default()
+            }
             Value::Bool(false) => self.refuse(at, "a value that cannot be (`false`)", "leave it out"),
             _ => self.refuse(at, "a schema that is no JSON object", "write an object with a `type`"),
         }
@@ -180,10 +208,6 @@ impl<'s> Translator<'s> {
             return form.into();
         };
         let names = types(named).unwrap_or_default();
-        const KNOWN: [&str; 7] = ["array", "boolean", "integer", "null", "number", "object", "string"];
-        if names.is_empty() || names.iter().any(|name| !KNOWN.contains(name)) {
-            return self.refuse(at, format!("the type {named}"), "use the types of JSON");
-        }
         form.insert("type".to_owned(), named.clone());
         if names.contains(&"object") {
             self.object(node, &mut form, at, must, &mut notes);
@@ -243,11 +267,18 @@ impl<'s> Translator<'s> {
     /// Strict mode has no "exactly one of": that is "any of" as long as a value can only ever fit one. And it has to know
     /// from the first property of an object which alternative it is.
     fn tell_apart(&mut self, forms: &mut [Value], one_of: bool, at: &Place) {
-        let overlap = forms.iter().enumerate().any(|(index, a)| forms.iter().skip(index + 1).any(|b| !exclusive(a, b)));
-        if one_of && overlap {
+        let budget = &mut self.budget;
+        let overlap = one_of
+            && forms
+                .iter()
+                .enumerate()
+                .any(|(index, a)| forms.iter().skip(index + 1).any(|b| !exclusive(a, b, budget)));
+        let apart = overlap || begin_differently(forms, budget);
+        self.give_up(at);
+        if overlap {
             let advice = "use `anyOf` (`#[serde(untagged)]`), or a tag that tells them apart";
             self.refuse(at, "`oneOf` with alternatives that one value can fit at once", advice);
-        } else if !begin_differently(forms) {
+        } else if !apart {
             let advice = "give each a tag (`#[serde(tag = \"…\")]`), or a property that the others do not have";
             self.refuse(at, "alternatives that are objects with the same properties", advice);
         }
@@ -259,11 +290,11 @@ impl<'s> Translator<'s> {
         if let (true, Some(from)) = (must, &self.inside) {
             self.edges.push(Edge { from: from.clone(), to: name.clone(), at: at.clone() });
         }
+        let bare = json!({ "$ref": definition.reference() });
         if !self.definitions.contains_key(&name) {
             self.definitions.insert(name.clone(), Value::Null);
             self.waiting.push((definition, at.clone()));
         }
-        let bare = json!({ "$ref": format!("#/$defs/{}", name.replace('~', "~0").replace('/', "~1")) });
         let mut form = Map::new();
         Notes::default().describe(node, &mut form);
         if form.is_empty() {
@@ -274,25 +305,30 @@ impl<'s> Translator<'s> {
         form.into()
     }
 
+    pub(super) fn is_recursive(&mut self, definition: &Definition<'_>, at: &Place) -> bool {
+        if let Some(known) = self.recursive.get(&definition.name) {
+            return *known;
+        }
+        let found = self.graph.is_recursive(&definition.name, &mut self.budget);
+        self.give_up(at);
+        self.recursive.insert(definition.name.clone(), found);
+        found
+    }
+
     /// Gemini unrolls a type that contains itself as far as a property on the way may be left out.
     fn refuse_endless(&mut self) {
-        let mut next: HashMap<&str, Vec<&str>> = HashMap::new();
+        let mut graph = Graph::default();
         for edge in &self.edges {
-            next.entry(&edge.from).or_default().push(&edge.to);
+            graph.insert(&edge.from, &edge.to);
         }
-        let leads_to = |from: &str, to: &str| {
-            let mut seen = HashSet::from([from]);
-            let mut open = vec![from];
-            while let Some(name) = open.pop() {
-                if name == to {
-                    return true;
-                }
-                open.extend(next.get(name).into_iter().flatten().filter(|name| seen.insert(name)));
-            }
-            false
-        };
-        let endless = self.edges.iter().filter(|edge| leads_to(&edge.to, &edge.from));
-        let found = endless.map(|edge| SchemaError::Recursive {
+        let budget = &mut self.budget;
+        let endless: Vec<&Edge> =
+            self.edges.iter().filter(|edge| graph.leads_to(&edge.to, &edge.from, budget)).collect();
+        if let (Some(edge), true) = (endless.last(), budget.exceeded().is_some()) {
+            let at = edge.at.clone();
+            return self.give_up(&at);
+        }
+        let found = endless.into_iter().map(|edge| SchemaError::Recursive {
             profile: self.dialect.profile,
             path: edge.at.path(),
             pointer: edge.at.pointer(),
@@ -338,9 +374,12 @@ fn fixed(node: &Map<String, Value>) -> Option<Vec<Value>> {
     let names = node.get("type").and_then(types);
     let fits = |value: &&Value| {
         constant.is_none_or(|constant| constant == *value)
-            && names
-                .as_ref()
-                .is_none_or(|names| names.contains(&kind(value)) || value.is_number() && names.contains(&"number"))
+            && names.as_ref().is_none_or(|names| {
+                names.contains(&kind(value))
+                    || value.is_number() && names.contains(&"number")
+                    // `2.0` is an integer.
+                    || value.as_f64().is_some_and(|number| number.fract() == 0.0) && names.contains(&"integer")
+            })
     };
     (named.is_some() || constant.is_some()).then(|| all.into_iter().filter(fits).cloned().collect())
 }

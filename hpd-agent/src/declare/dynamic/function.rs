@@ -45,6 +45,8 @@ impl DynamicFunction {
     /// time. Names, `required`, and the `type`, `enum` and `const` of each property are checked before the function
     /// runs; the rest of the schema is for the model, and for the function to check.
     ///
+    /// `build()` refuses what is no schema: keywords with values that mean nothing, references that lead nowhere.
+    ///
     /// ```
     /// use hpd_agent::declare::DynamicFunction;
     ///

@@ -37,23 +37,19 @@ impl RawSchema {
 
     /// What is wrong with the schema itself.
     pub(crate) fn problems(&self) -> Vec<String> {
-        let mut problems: Vec<String> = self
-            .refused
-            .iter()
-            .map(|param| format!("the parameter `{param}` is declared beside a schema: describe it in the schema"))
-            .collect();
-        let mut unless = |is_right: bool, problem: &str| {
-            if !is_right {
-                problems.push(problem.to_owned());
-            }
-        };
+        let mut found = self.schema.flaws();
+        let beside = |param| format!("the parameter `{param}` is declared beside a schema: describe it in the schema");
+        found.extend(self.refused.iter().map(beside));
         let schema = self.schema.value();
-        let is_object = schema.get("type").and_then(Value::as_str) == Some("object");
-        unless(is_object, "its schema does not say `\"type\": \"object\"`: arguments are a JSON object");
-        unless(schema.get("properties").is_none_or(Value::is_object), "`properties` of its schema is not an object");
-        let names = |required: &Value| required.as_array().is_some_and(|names| names.iter().all(Value::is_string));
-        unless(schema.get("required").is_none_or(names), "`required` of its schema is not a list of names");
-        problems
+        if schema.get("type").and_then(Value::as_str) != Some("object") {
+            found.push(if schema.is_null() {
+                "its schema is no JSON, or is nested deeper than 127 levels: write a JSON object that is simpler"
+                    .to_owned()
+            } else {
+                "its schema does not say `\"type\": \"object\"`: arguments are a JSON object".to_owned()
+            });
+        }
+        found
     }
 
     /// The arguments of a call as far as they can be checked without the whole of JSON schema: names, what is
@@ -168,7 +164,7 @@ mod tests {
             "required": ["query", "limit", "any"],
             "additionalProperties": false,
         }));
-        assert!(schema.problems().is_empty());
+        assert_eq!(schema.problems(), [""; 0]);
         assert_eq!(schema.take(r#"{"query":"x","limit":null,"kind":"mail"}"#).unwrap().len(), 2);
         assert_eq!(schema.take(r#"{"query":"x","limit":2.0,"any":[1]}"#).unwrap().len(), 3);
         for (arguments, expected) in [
@@ -197,6 +193,7 @@ mod tests {
         for (schema, expected) in [
             (json!(true), "\"type\": \"object\""),
             (json!({"type": "string"}), "\"type\": \"object\""),
+            (json!(null), "no JSON"),
             (json!({"type": "object", "properties": []}), "`properties`"),
             (json!({"type": "object", "required": [1]}), "`required`"),
         ] {

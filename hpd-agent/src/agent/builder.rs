@@ -3,6 +3,8 @@ use std::{
     sync::Arc,
 };
 
+use tokio::sync::Semaphore;
+
 use super::{
     Agent, BuildError, BuildProblem,
     blueprint::{Blueprint, Client, Tool, ToolKind, ToolTable},
@@ -17,7 +19,7 @@ use crate::{
     chat::{ChatClient, ChatConfig, ChatOptions, ChatProviderRegistry},
     declare::{
         AgentConfig, ClientFamily, ClientInheritance, DefaultHarness, DynamicHarness, ErasedHarness, HarnessContext,
-        HarnessKey, HarnessRef, ToolHarness,
+        HarnessKey, HarnessRef, PriceTable, ToolHarness,
     },
     id::{AgentId, slug},
     permission::Permissions,
@@ -58,6 +60,8 @@ pub struct AgentBuilder {
     session_store: Option<Arc<dyn SessionStore>>,
     agent_store: Option<Arc<dyn AgentStore>>,
     replaced: Vec<Arc<str>>,
+    prices: PriceTable,
+    max_model_calls: Option<usize>,
 }
 
 /// A harness of the root agent.
@@ -96,6 +100,8 @@ impl AgentBuilder {
             session_store: None,
             agent_store: None,
             replaced: Vec::new(),
+            prices: PriceTable::new(),
+            max_model_calls: None,
         }
     }
 
@@ -214,6 +220,21 @@ impl AgentBuilder {
         self
     }
 
+    /// What the models cost, for budgets with a [cost](crate::declare::Budget::with_max_cost).
+    pub fn with_prices(mut self, prices: PriceTable) -> Self {
+        self.prices = prices;
+        self
+    }
+
+    /// How many model calls may run at a time, in all runs of this agent and their descendants; at least 1. More wait
+    /// for their turn. Default: any number.
+    ///
+    /// An agent that waits for its children asks no model meanwhile, so no limit keeps a tree from coming to its end.
+    pub fn with_max_concurrent_model_calls(mut self, calls: usize) -> Self {
+        self.max_model_calls = Some(calls);
+        self
+    }
+
     /// Where threads are kept. Default: in memory, for this agent alone.
     pub fn with_session_store(mut self, store: Arc<dyn SessionStore>) -> Self {
         self.session_store = Some(store);
@@ -319,6 +340,10 @@ impl AgentBuilder {
         if let Some(root) = freezer.definitions.first_mut() {
             root.harnesses = harnesses;
         }
+        if self.max_model_calls == Some(0) {
+            let limit = "max_concurrent_model_calls";
+            freezer.problems.push(BuildProblem::ZeroLimit { at: at.to_string(), limit });
+        }
         let agent_store = self.agent_store.unwrap_or_else(|| Arc::new(MemoryAgentStore::new()));
         freezer.run(&context).await;
         freezer.resolve_sources(&*agent_store, &context).await;
@@ -338,6 +363,7 @@ impl AgentBuilder {
             self.permissions,
             self.session_store.unwrap_or_else(|| Arc::new(MemorySessionStore::new())),
             agent_store,
+            (self.prices, self.max_model_calls.map(Semaphore::new)),
         )))
     }
 }

@@ -9,6 +9,7 @@ use super::{
     blueprint::{Blueprint, Client, SubAgentTool},
     driver::Ended,
     lane::{Lane, LaneState},
+    ledger::Ledger,
     tools::result_event,
 };
 use crate::{
@@ -45,9 +46,12 @@ impl Lane {
         } else {
             running.await
         };
+        let (own, below) = ended.usage;
         let (body, result) = child_ended(call, invocation, ended);
         let now = Timestamp::now();
         let mut state = self.lock().await;
+        state.usage_below += own + below;
+        self.touch();
         state.record(&self.source, now, body);
         state.record(&self.source, now, result);
         // The last result is committed with the next request.
@@ -116,6 +120,8 @@ impl Lane {
         let declared = &tool.rest().run_config;
         let run_config = child_run_config(self.run_config.as_deref(), declared);
         let parent = inherits_chat(declared, &blueprint.config).then_some(&*self.options);
+        let ledger = ledger(run_config.as_deref(), self.ledger.as_ref());
+        let deepest = ledger.as_ref().and_then(|ledger| ledger.max_depth()).unwrap_or(u32::MAX);
         let (client, options) = child_model(&self.client, parent, blueprint, run_config.as_deref());
         // Choices belong to a session; what an ancestor was denied for good holds for an isolated child all the same.
         let (memory, remembered) = match invocation.context_policy {
@@ -136,7 +142,8 @@ impl Lane {
             options,
             memory,
             denials,
-            ceiling: self.ceiling.min(blueprint.config.max_sub_agent_depth()),
+            ceiling: self.ceiling.min(blueprint.config.max_sub_agent_depth()).min(deepest),
+            ledger,
             run_config,
             filtered: OnceLock::new(),
             state: Mutex::new(LaneState::new(thread, true)),
@@ -159,6 +166,14 @@ pub(crate) fn child_model(
     };
     let said = run.map(AgentRunConfig::chat).filter(|chat| **chat != ChatOptions::default());
     (client.clone(), said.map_or_else(|| Arc::clone(&options), |chat| Arc::new(options.overlaid_with(chat))))
+}
+
+/// The account of what a run may take: one of its own, or that of the run above it.
+pub(crate) fn ledger(run: Option<&AgentRunConfig>, above: Option<&Arc<Ledger>>) -> Option<Arc<Ledger>> {
+    match run.and_then(AgentRunConfig::budget) {
+        Some(budget) => Some(Ledger::new(budget.clone(), above.cloned())),
+        None => above.cloned(),
+    }
 }
 
 /// What is recorded of a child that has ended, and of the call that began it.

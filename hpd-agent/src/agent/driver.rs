@@ -16,7 +16,7 @@ use crate::{
     },
     future::BoxFuture,
     id::{EventId, MessageId, Timestamp, TurnId},
-    message::{Message, ResultMetadata, StopReason, ToolCall, ToolOutput},
+    message::{Message, ResultMetadata, StopReason, ToolCall, ToolOutput, Usage},
     turn::{self, Finish, Step},
 };
 
@@ -32,6 +32,8 @@ pub(crate) struct Answer {
 #[derive(Debug)]
 pub(crate) struct Ended {
     pub(crate) outcome: Result<Answer, RunError>,
+    /// What the agent took, and what its descendants took.
+    pub(crate) usage: (Usage, Usage),
     /// The last text of an execution that failed.
     pub(crate) last_text: Option<Arc<str>>,
     /// The event that its thread ends with, if it could be journaled.
@@ -41,7 +43,7 @@ pub(crate) struct Ended {
 impl Ended {
     /// An execution whose task is gone; its journal ends where it was.
     pub(crate) fn panicked(error: tokio::task::JoinError) -> Self {
-        Self { outcome: Err(RunError::of_task(error)), last_text: None, last_event: None }
+        Self { outcome: Err(RunError::of_task(error)), usage: Default::default(), last_text: None, last_event: None }
     }
 }
 
@@ -129,6 +131,7 @@ impl Lane {
                 if self.tree.cancellation.is_cancelled() {
                     return Err(RunError::Cancelled);
                 }
+                self.check_budget()?;
                 let step = {
                     let mut state = self.lock().await;
                     let step = turn::next(&state.thread, max_iterations);
@@ -158,6 +161,7 @@ impl Lane {
     async fn finish(&self, outcome: Result<StopReason, RunError>) -> Ended {
         let mut state = self.lock().await;
         let last = state.thread.last_text.clone();
+        let outcome = outcome.map_err(|error| error.with_partial(last.as_deref()));
         let outcome = outcome.and_then(|stop| match &last {
             Some(message) => Ok(Answer { text: message.shared_text(), stop, message: Some(Arc::clone(message)) }),
             // A root may say nothing; a child that says nothing has not done its task.
@@ -173,7 +177,8 @@ impl Lane {
             ),
         };
         if outcome.as_ref().is_err_and(RunError::is_fatal) {
-            return Ended { last_text: last.map(|message| message.shared_text()), outcome, last_event: None };
+            let (usage, last_text) = ((state.usage, state.usage_below), last.map(|message| message.shared_text()));
+            return Ended { last_text, outcome, usage, last_event: None };
         }
         let now = Timestamp::now();
         self.answer_leftovers(&mut state, now, CANCELLED);
@@ -190,7 +195,7 @@ impl Lane {
         }
         let outcome = outcome.and_then(|answer| committed.map(|()| answer));
         let last_text = outcome.is_err().then(|| last.map(|message| message.shared_text())).flatten();
-        Ended { outcome, last_text, last_event: Some(last_event) }
+        Ended { outcome, usage: (state.usage, state.usage_below), last_text, last_event: Some(last_event) }
     }
 
     /// Gives every open call a result, so that the conversation can go on.

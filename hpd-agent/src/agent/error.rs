@@ -1,10 +1,12 @@
-use std::time::Duration;
+use std::{sync::Arc, time::Duration};
 
 use super::tools::panic_message;
 use crate::{
     chat::ChatError,
+    declare::BudgetLimit,
     error::IdError,
     id::{AgentId, ThreadKey},
+    message::Message,
     session::SessionError,
     store::{CommitError, StoreError},
 };
@@ -30,6 +32,29 @@ pub enum RunError {
         agent: String,
         /// The limit.
         limit: u32,
+    },
+    /// A limit of a budget was reached.
+    #[error("the budget that agent `{agent}` works on is used up: {allowed} {limit}")]
+    BudgetReached {
+        /// The agent that could not go on.
+        agent: String,
+        /// What was limited.
+        limit: BudgetLimit,
+        /// The limit; times in milliseconds.
+        allowed: f64,
+        /// What the agent of the run had said before.
+        partial: Option<Arc<str>>,
+    },
+    /// A model without a price in a run whose cost is limited.
+    #[error(
+        "agent `{agent}` would ask model `{model}`, which has no price, and the run has a budget for costs: give the \
+         builder its price with `.with_prices(…)`"
+    )]
+    NoPrice {
+        /// The agent.
+        agent: String,
+        /// The model.
+        model: String,
     },
     /// A child ended its turn without a text.
     #[error("agent `{agent}` completed without an assistant response")]
@@ -92,6 +117,8 @@ impl RunError {
         match self {
             Self::Chat { source, .. } => source.kind().code(),
             Self::IterationLimit { .. } => "iteration_limit",
+            Self::BudgetReached { .. } => "budget_reached",
+            Self::NoPrice { .. } => "no_price",
             Self::NoAnswer { .. } => "no_answer",
             Self::Cancelled => "cancelled",
             Self::ThreadBusy { .. } => "thread_busy",
@@ -113,6 +140,23 @@ impl RunError {
             Self::Chat { source, .. } => source.retry_after(),
             _ => None,
         }
+    }
+
+    /// What the agent of the run had said before it could not go on, as far as this error keeps it.
+    #[must_use]
+    pub fn partial_answer(&self) -> Option<&str> {
+        match self {
+            Self::BudgetReached { partial, .. } => partial.as_deref(),
+            _ => None,
+        }
+    }
+
+    /// The same with what the agent had said before.
+    pub(crate) fn with_partial(mut self, last: Option<&Message>) -> Self {
+        if let Self::BudgetReached { partial, .. } = &mut self {
+            *partial = last.map(Message::shared_text);
+        }
+        self
     }
 
     /// A task that ended without a result.

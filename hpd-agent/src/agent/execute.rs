@@ -6,7 +6,7 @@ use tokio::sync::Mutex;
 
 use super::{
     Agent, RunError, RunResult,
-    delegate::child_model,
+    delegate::{child_model, ledger},
     driver::Ended,
     inner::Kept,
     lane::{Lane, LaneState},
@@ -102,13 +102,14 @@ impl Claim<'_> {
                 begun => begun?,
             },
         };
-        let Ended { outcome, last_event, .. } = Arc::clone(&lane).drive(request).await;
+        let Ended { outcome, last_event, usage: (own_usage, _), .. } = Arc::clone(&lane).drive(request).await;
         let fatal = outcome.as_ref().is_err_and(RunError::is_fatal);
         let answer = outcome.map(|answer| RunResult {
             thread: self.key.clone(),
             text: answer.text,
             stop: answer.stop,
             message: answer.message,
+            own_usage,
             usage: self.tree.usage(),
         });
         // What could not be committed is not kept: the next run reads the journal.
@@ -197,6 +198,8 @@ impl Claim<'_> {
                 (Arc::new(AgentScope::root(name, agent_id.clone())), Arc::default(), own)
             }
         };
+        let ledger = ledger(config.as_deref(), None);
+        let ceiling = ledger.as_ref().and_then(|ledger| ledger.max_depth()).map_or(ceiling, |most| ceiling.min(most));
         Ok(Lane {
             agent: Arc::clone(inner),
             tree: Arc::clone(self.tree),
@@ -211,6 +214,7 @@ impl Claim<'_> {
             memory: self.memory(),
             denials,
             ceiling,
+            ledger,
             run_config: config,
             filtered: OnceLock::new(),
             state: Mutex::new(LaneState::new(thread, create)),

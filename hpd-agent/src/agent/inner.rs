@@ -5,12 +5,15 @@ use std::{
     sync::{Arc, Mutex, MutexGuard, PoisonError},
 };
 
+use tokio::sync::Semaphore;
+
 use super::{
     RunError,
     blueprint::{Blueprint, Client},
     tree::Tree,
 };
 use crate::{
+    declare::PriceTable,
     id::{AgentId, EventId, SessionId, ThreadKey},
     permission::{Permissions, SessionMemory},
     session::ThreadState,
@@ -27,6 +30,9 @@ pub(crate) struct AgentInner {
     pub(crate) permissions: Permissions,
     pub(crate) store: Arc<dyn SessionStore>,
     pub(crate) agent_store: Arc<dyn AgentStore>,
+    pub(crate) prices: PriceTable,
+    /// How many model calls may run at a time; `None`: any number.
+    pub(crate) model_slots: Option<Semaphore>,
     threads: Mutex<Threads>,
 }
 
@@ -57,8 +63,10 @@ impl AgentInner {
         permissions: Permissions,
         store: Arc<dyn SessionStore>,
         agent_store: Arc<dyn AgentStore>,
+        limits: (PriceTable, Option<Semaphore>),
     ) -> Self {
-        Self { blueprints, client, permissions, store, agent_store, threads: Mutex::default() }
+        let (prices, model_slots) = limits;
+        Self { blueprints, client, permissions, store, agent_store, prices, model_slots, threads: Mutex::default() }
     }
 
     /// The blueprint at an index that a tool or a lane was given by the builder.

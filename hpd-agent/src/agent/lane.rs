@@ -12,6 +12,7 @@ use super::{
     RunError,
     blueprint::{Blueprint, Client},
     inner::AgentInner,
+    ledger::{Ledger, Reached},
     tree::Tree,
 };
 use crate::{
@@ -20,7 +21,7 @@ use crate::{
     event::{CustomEvent, Event, EventBody, EventEnvelope, EventSource},
     future::BoxFuture,
     id::{CallId, CommitId, EventId, ThreadKey, Timestamp},
-    message::ModelSelection,
+    message::{ModelSelection, Usage},
     permission::SessionMemory,
     session::ThreadState,
     store::{Append, Batch, CommitError, Expected, StoreError},
@@ -46,6 +47,8 @@ pub(crate) struct Lane {
     pub(crate) denials: Arc<ToolFilter>,
     /// The depth of the deepest child in the whole tree.
     pub(crate) ceiling: u32,
+    /// What the run may take; `None`: it has no limits.
+    pub(crate) ledger: Option<Arc<Ledger>>,
     /// What was said for this run; `None`: nothing.
     pub(crate) run_config: Option<Arc<AgentRunConfig>>,
     /// The tools that the model is shown, once they were asked for, if a filter leaves some out.
@@ -57,6 +60,10 @@ pub(crate) struct LaneState {
     pub(crate) thread: ThreadState,
     /// Recorded, but not committed yet.
     pending: SmallVec<[Arc<Event>; 4]>,
+    /// What the agent's own model calls took, in this execution.
+    pub(crate) usage: Usage,
+    /// What those of its descendants took.
+    pub(crate) usage_below: Usage,
     /// Creates the thread with the first commit.
     create: bool,
     /// The event that the thread has to end with at the first commit.
@@ -66,7 +73,8 @@ pub(crate) struct LaneState {
 impl LaneState {
     /// A thread that is in the store, or one that the first commit creates.
     pub(crate) fn new(thread: ThreadState, create: bool) -> Self {
-        Self { thread, pending: SmallVec::new(), create, after: None }
+        let (usage, usage_below) = (Usage::default(), Usage::default());
+        Self { thread, pending: SmallVec::new(), usage, usage_below, create, after: None }
     }
 
     /// Records that something happened. It counts from now on and is committed with the next flush.
@@ -200,6 +208,31 @@ impl Lane {
         }
     }
 
+    /// That a limit was reached, as an error of the run.
+    pub(crate) fn budget_error(&self, reached: Reached) -> RunError {
+        let Reached { limit, allowed } = reached;
+        RunError::BudgetReached { agent: self.source.agent.agent_name.to_string(), limit, allowed, partial: None }
+    }
+
+    /// Whether the work may go on.
+    pub(crate) fn check_budget(&self) -> Result<(), RunError> {
+        let checked = self.ledger.as_ref().map_or(Ok(()), |ledger| ledger.check());
+        checked.map_err(|reached| self.budget_error(reached))
+    }
+
+    /// Resolves when the time of the run is over; `None`: it has all the time.
+    pub(crate) fn time_is_over(&self) -> Option<BoxFuture<'static, Reached>> {
+        let ledger = self.ledger.as_ref().filter(|ledger| ledger.limits_time())?;
+        Some(Box::pin(Arc::clone(ledger).time_is_over()))
+    }
+
+    /// Something has happened.
+    pub(crate) fn touch(&self) {
+        if let Some(ledger) = &self.ledger {
+            ledger.touch();
+        }
+    }
+
     /// Why what was said for this run, or for a run above it, does not let the agent have a tool.
     pub(crate) fn filtered_out(&self, tool: &str) -> Option<String> {
         if !self.denials.permits(tool) {
@@ -244,6 +277,7 @@ fn both(first: Option<Append>, second: Option<Append>) -> Vec<Append> {
 impl FunctionHost for Lane {
     fn emit(&self, call: CallId, name: &str, value: Value) -> BoxFuture<'_, Result<(), EmitError>> {
         let custom = CustomEvent { name: name.into(), value: Arc::new(value), call_id: Some(call), durable: true };
+        self.touch();
         Box::pin(async move {
             let name = Arc::clone(&custom.name);
             let mut state = self.lock().await;
@@ -253,6 +287,7 @@ impl FunctionHost for Lane {
     }
 
     fn emit_live(&self, call: CallId, name: &str, value: Value) {
+        self.touch();
         self.live(|| {
             EventBody::Custom(Box::new(CustomEvent {
                 name: name.into(),

@@ -17,6 +17,7 @@ mod execute;
 mod freeze;
 mod inner;
 mod lane;
+mod ledger;
 mod materialize;
 mod model;
 mod permit;

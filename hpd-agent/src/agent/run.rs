@@ -66,6 +66,7 @@ pub struct RunResult {
     pub(super) text: Arc<str>,
     pub(super) stop: StopReason,
     pub(super) message: Option<Arc<Message>>,
+    pub(super) own_usage: Usage,
     pub(super) usage: Vec<AgentUsage>,
 }
 
@@ -110,6 +111,12 @@ impl RunResult {
     #[must_use]
     pub fn usage(&self) -> Usage {
         self.usage.iter().fold(Usage::default(), |sum, agent| sum + agent.usage)
+    }
+
+    /// The tokens of the run's own agent in this turn, without its children's.
+    #[must_use]
+    pub fn own_usage(&self) -> Usage {
+        self.own_usage
     }
 
     /// The tokens by agent, in the order of their first model call.

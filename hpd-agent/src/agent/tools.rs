@@ -10,11 +10,14 @@ use super::{
     RunError,
     blueprint::{FunctionTool, Tool, ToolKind},
     lane::Lane,
+    ledger::{Ledger, Reached},
+    model::elapsed,
     permit::Permit,
 };
 use crate::{
-    declare::{Arguments, FunctionContext, FunctionHost, ToolError},
+    declare::{Arguments, BudgetLimit, FunctionContext, FunctionHost, ToolError},
     event::{EventBody, ToolCallResult, ToolExecutionStarted},
+    future::BoxFuture,
     id::{MessageId, Timestamp},
     message::{Message, ResultMetadata, ToolCall, ToolOutput, ToolResult},
     subagent::{SubAgentCall, availability_error},
@@ -25,6 +28,9 @@ const LISTED_TOOLS: usize = 20;
 
 /// What the model is told of a call that was not run because the run was cancelled.
 pub(crate) const CANCELLED: &str = "The run was cancelled before this call had a result.";
+
+/// What the model would be told of a call for which no time was left.
+const LATE: &str = "The time of the run was over before this call had a result.";
 
 impl Lane {
     /// Answers all open calls of the last message. Results are committed as they come.
@@ -131,9 +137,16 @@ impl Lane {
                     Ok(asked) => asked,
                     Err(refusal) => return Ok(Some(refusal.into_output(name, &self.key))),
                 };
+                if let Err(reached) = self.ledger.as_ref().map_or(Ok(()), |ledger| ledger.has_room()) {
+                    return Ok(Some(no_room(name, reached)));
+                }
                 if let Permit::Refused(output) = self.permit(tool, call, turn).await? {
                     return Ok(Some(output));
                 }
+                let _living = match self.ledger.as_ref().map(Ledger::begin_child).transpose() {
+                    Ok(living) => living,
+                    Err(reached) => return Ok(Some(no_room(name, reached))),
+                };
                 let SubAgentCall { input, context, mode } = asked;
                 let invocation = sub_agent.identity.invocation(call.id, &self.key, context, mode);
                 self.delegate(sub_agent, call, Arc::new(invocation), input).await.map(|()| None)
@@ -145,6 +158,12 @@ impl Lane {
     /// a commit of its own with it.
     async fn cancelled_between_commits(&self) {
         self.tree.cancellation.wait().await;
+        drop(self.lock().await);
+    }
+
+    /// The same for a run that has no time left.
+    async fn late_between_commits(&self, time: Option<BoxFuture<'static, Reached>>) {
+        elapsed(time).await;
         drop(self.lock().await);
     }
 
@@ -187,6 +206,7 @@ impl Lane {
                 None => Err(ToolError::new(format!("The tool `{}` cannot be called.", tool.name()))),
             }
         };
+        let time_is_over = self.time_is_over();
         tokio::select! {
             biased;
             outcome = AssertUnwindSafe(running).catch_unwind() => Ok(match outcome {
@@ -199,8 +219,21 @@ impl Lane {
                 }
             }),
             () = self.cancelled_between_commits() => Ok(ToolOutput::error(CANCELLED)),
+            () = self.late_between_commits(time_is_over) => Ok(ToolOutput::error(LATE)),
         }
     }
+}
+
+/// What the model is told of a child for which the budget has no room.
+fn no_room(tool: &str, reached: Reached) -> ToolOutput {
+    let Reached { limit, allowed } = reached;
+    let advice = match limit {
+        BudgetLimit::LiveChildren => "Wait for the others, or do the task yourself.",
+        _ => "Do the task yourself.",
+    };
+    ToolOutput::error(format!(
+        "The subagent `{tool}` was not started: the budget of this run allows {allowed} {limit}. {advice}"
+    ))
 }
 
 /// What a panic said, if it said anything.

@@ -1,6 +1,7 @@
 //! The plain data that declarations are made of, and the traits by which an authored harness meets the runtime.
 
 mod advice;
+mod budget;
 mod config;
 mod context;
 mod delegation;
@@ -24,6 +25,7 @@ pub(crate) use self::{
     sub_agent::{CarriedHarness, FileEntry},
 };
 pub use self::{
+    budget::{Budget, BudgetLimit, Price, PriceTable},
     config::{
         AgentConfig, DEFAULT_MAX_ITERATIONS, DEFAULT_MAX_PARALLEL_TOOL_CALLS, DEFAULT_MAX_SUB_AGENT_DEPTH,
         PromptSection,

@@ -5,7 +5,7 @@ use std::{collections::BTreeMap, sync::Arc};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-use super::{RunConfigGroup, ToolFilter};
+use super::{Budget, RunConfigGroup, ToolFilter};
 use crate::chat::ChatOptions;
 
 /// What is said for one run, put over the agent's own definition.
@@ -30,6 +30,8 @@ pub struct AgentRunConfig {
     max_parallel_tool_calls: Option<u32>,
     #[serde(skip_serializing_if = "ToolFilter::is_open")]
     tool_filter: ToolFilter,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    budget: Option<Box<Budget>>,
     #[serde(skip_serializing_if = "Option::is_none")]
     system_instructions: Option<Arc<str>>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -112,6 +114,8 @@ run_settings! {
     with_tool_filter / set_tool_filter (filter: ToolFilter) |run| {
         run.tool_filter = std::mem::take(&mut run.tool_filter).and(filter);
     }
+    /// What the run and all its descendants may take together.
+    with_budget / set_budget (budget: Budget) |run| { run.budget = Some(Box::new(budget)); }
     /// Other instructions than the agent's own.
     with_system_instructions / set_system_instructions (text: impl Into<Arc<str>>) |run| {
         run.system_instructions = Some(text.into());
@@ -147,8 +151,8 @@ impl AgentRunConfig {
         self
     }
 
-    /// What of it belongs to these groups. The model's options go their own way, and a limit of model calls is for the
-    /// run's own agent.
+    /// What of it belongs to these groups. The model's options go their own way, a limit of model calls is for the run's
+    /// own agent, and a budget holds for descendants without being copied.
     pub(crate) fn of_groups(&self, groups: &[RunConfigGroup]) -> Self {
         let mut taken = Self::default();
         for group in groups {
@@ -185,6 +189,7 @@ impl AgentRunConfig {
             permission_overrides,
             max_parallel_tool_calls: over.max_parallel_tool_calls.or(self.max_parallel_tool_calls),
             tool_filter: self.tool_filter.and(over.tool_filter.clone()),
+            budget: over.budget.clone().or(self.budget),
             system_instructions: over.system_instructions.clone().or(self.system_instructions),
             additional_instructions: over.additional_instructions.clone().or(self.additional_instructions),
             properties,
@@ -224,6 +229,12 @@ impl AgentRunConfig {
     #[must_use]
     pub fn max_parallel_tool_calls(&self) -> Option<u32> {
         self.max_parallel_tool_calls
+    }
+
+    /// What the run and all its descendants may take together, if this run says it.
+    #[must_use]
+    pub fn budget(&self) -> Option<&Budget> {
+        self.budget.as_deref()
     }
 
     /// Which tools the agent may have.

@@ -247,6 +247,11 @@ impl Scope<'_> {
 
     /// The name and the description, if they are given.
     fn texts(&self, capability: &Capability, setters: &mut TokenStream, constants: &mut TokenStream) {
+        let Capability { cfgs, doc, .. } = capability;
+        if let Some(span) = capability.open_doc {
+            let check = quote_spanned!(span=> __hpd::check::description(&#doc));
+            constants.extend(quote!(#(#cfgs)* const _: () = #check;));
+        }
         for (setter, check, value) in
             [("name", "tool_name", &capability.name), ("description", "description", &capability.description)]
         {

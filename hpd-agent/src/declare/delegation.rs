@@ -18,8 +18,8 @@ use super::{HarnessIdentity, Recursion, SubAgentAvailability, ToolHarness, ident
 /// The words around a cycle, while compiling and in `build()`.
 pub(crate) const WITHOUT_LIMIT: &str = "HPD0080: agents can delegate to each other without limit: ";
 pub(crate) const ARROW: &str = " → ";
-pub(crate) const REMEDY: &str = "; bound one of them with `availability = SubAgentAvailability::through_depth(2)`, \
-                                 or permit it with `recursion = Recursion::Allowed`";
+pub(crate) const REMEDY: &str =
+    "; bound one of them with `availability = through_depth(2)`, or permit it with `recursion = Allowed`";
 
 /// The hops of the longest cycle that the compiler sees.
 const HOPS: usize = 8;

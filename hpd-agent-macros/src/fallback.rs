@@ -1,8 +1,8 @@
 //! The user's own item, always emitted again: without our attributes and the doc comments of parameters, which the
 //! compiler would refuse.
 
-use proc_macro2::TokenStream;
-use quote::{ToTokens, quote};
+use proc_macro2::{Span, TokenStream, TokenTree};
+use quote::quote;
 use syn::{Attribute, FnArg, Meta};
 
 use crate::{
@@ -72,17 +72,14 @@ pub(crate) fn tool(method: &Method) -> TokenStream {
         let attrs = of_input(input);
         *attrs = without(attrs, &|meta| meta.path().is_ident("doc") || parse::is_arg(meta));
     }
-    // The form of a tool is not its author's choice.
-    let lints = quote! {
-        #[allow(
-            clippy::unused_self,
-            clippy::unused_async,
-            clippy::needless_pass_by_value,
-            clippy::missing_const_for_fn
-        )]
-    };
-    let sig = sig.into_token_stream();
-    quote!(#(#attrs)* #lints #vis #sig #body)
+    // The form of a tool is not its author's choice: that it owns its parameters, is no `const fn`, waits for nothing.
+    // Lints that judge a whole method leave alone what begins in a macro. An `allow` would be an error where a package
+    // forbids the lint.
+    let mut head: Vec<TokenTree> = quote!(#vis #sig).into_iter().collect();
+    if let Some(first) = head.first_mut() {
+        first.set_span(first.span().resolved_at(Span::call_site()));
+    }
+    quote!(#(#attrs)* #(#head)* #body)
 }
 
 fn of_input(input: &mut FnArg) -> &mut Vec<Attribute> {

@@ -1,6 +1,6 @@
 //! The signature of a method that is a tool: what a model can call, and what it would have to give.
 
-use proc_macro2::{TokenStream, TokenTree};
+use proc_macro2::TokenStream;
 use quote::{ToTokens, quote};
 use syn::{
     Attribute, Expr, FnArg, GenericArgument, Pat, PathArguments, ReceiverKind, ReturnType, Signature, Type,
@@ -66,15 +66,7 @@ pub(crate) fn check(sig: &Signature, method: &str, kind: &'static str, errors: &
 /// `Arc<Self>` and the like.
 fn wraps_self(ty: &Type) -> bool {
     let is_self = matches!(ty, Type::Path(path) if path.path.is_ident("Self"));
-    !is_self && mentions_self(ty.to_token_stream())
-}
-
-fn mentions_self(tokens: TokenStream) -> bool {
-    tokens.into_iter().any(|token| match token {
-        TokenTree::Ident(ident) => ident == "Self",
-        TokenTree::Group(group) => mentions_self(group.stream()),
-        _ => false,
-    })
+    !is_self && tokens::mention(ty.to_token_stream(), "Self")
 }
 
 /// The parameters of an `#[ai_function]`, without the receiver.

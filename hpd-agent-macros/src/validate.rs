@@ -2,7 +2,7 @@
 //! is left out of the result, so that no second error follows from the first.
 
 use proc_macro2::Span;
-use quote::quote;
+use quote::{ToTokens, quote};
 use syn::{ext::IdentExt, spanned::Spanned};
 
 use crate::{
@@ -33,9 +33,26 @@ pub(crate) fn harness(item: &HarnessItem, options: Options, report: &mut Report)
         cfgs: tokens::cfgs(&item.attrs),
         generics: item.generics.clone(),
         ty: item.ty.clone(),
+        is_deprecated: is_deprecated(item),
         name,
         capabilities,
         wrong,
+    })
+}
+
+/// Whether a tool is deprecated, or the block or a method in it is allowed to use what is.
+fn is_deprecated(item: &HarnessItem) -> bool {
+    let of_methods = item.members.iter().flat_map(|member| match member {
+        Member::Method(method) => method.attrs.as_slice(),
+        Member::Other(_) => &[],
+    });
+    let of_block = item.attrs.iter().chain(&item.inner_attrs);
+    of_block.chain(of_methods).any(|attr| match attr.path().get_ident() {
+        Some(name) if name == "deprecated" => true,
+        Some(name) if ["allow", "expect", "cfg_attr"].iter().any(|allowing| name == allowing) => {
+            tokens::mention(attr.meta.to_token_stream(), "deprecated")
+        }
+        _ => false,
     })
 }
 

@@ -238,7 +238,7 @@ fn described(attrs: &[Attribute], errors: &mut Vec<syn::Error>) -> Described {
             }
             (_, ArgumentValue::Flag) => {
                 let span = argument.key.span();
-                found.default = Some(syn::parse_quote_spanned!(span=> ::core::default::Default::default()));
+                found.default = Some(syn::parse_quote_spanned!(span=> __hpd::own_default()));
             }
             (_, ArgumentValue::Expr(expr)) => found.default = Some((**expr).clone()),
             (_, ArgumentValue::List(group)) => found.default = syn::parse2(group.to_token_stream()).ok(),

@@ -57,7 +57,7 @@ pub(crate) fn outside(attribute: &'static str, item: TokenStream) -> TokenStream
 }
 
 fn implementation(harness: &Harness, krate: &TokenStream) -> TokenStream {
-    let Harness { cfgs, generics, ty, is_deprecated, name, capabilities, wrong } = harness;
+    let Harness { cfgs, generics, ty, allowed, name, capabilities, wrong } = harness;
     let scope = Scope { harness };
     let mut parts = Parts::default();
     let name = scope.checked_text("HARNESS_NAME", &[], "harness_name", name, &mut parts.constants);
@@ -97,11 +97,9 @@ fn implementation(harness: &Harness, krate: &TokenStream) -> TokenStream {
     });
     let (reach, delegates) = scope.reach(&parts);
     let Parts { constants, checks, .. } = parts;
-    // Nothing else is allowed: where a package forbids a lint, that is an error.
-    let allowed = is_deprecated.then(|| quote!(#[allow(deprecated, reason = "generated")]));
     quote! {
         #(#cfgs)*
-        #allowed
+        #(#allowed)*
         const _: () = {
             use #krate::__private as __hpd;
             #plain_output

@@ -9,8 +9,8 @@ pub(crate) struct Harness {
     pub(crate) cfgs: Vec<Attribute>,
     pub(crate) generics: Generics,
     pub(crate) ty: Type,
-    /// Something in it is deprecated, and its author knows.
-    pub(crate) is_deprecated: bool,
+    /// The lints that the author allows in the block.
+    pub(crate) allowed: Vec<Attribute>,
     /// An expression of type `&'static str`.
     pub(crate) name: Value,
     pub(crate) capabilities: Vec<Capability>,

@@ -2,8 +2,8 @@
 //! is left out of the result, so that no second error follows from the first.
 
 use proc_macro2::Span;
-use quote::{ToTokens, quote};
-use syn::{ext::IdentExt, spanned::Spanned};
+use quote::quote;
+use syn::{Attribute, ext::IdentExt, parse_quote, spanned::Spanned};
 
 use crate::{
     attribute::{AI_FUNCTION, Declared, Options},
@@ -33,27 +33,30 @@ pub(crate) fn harness(item: &HarnessItem, options: Options, report: &mut Report)
         cfgs: tokens::cfgs(&item.attrs),
         generics: item.generics.clone(),
         ty: item.ty.clone(),
-        is_deprecated: is_deprecated(item),
+        allowed: allowed(item),
         name,
         capabilities,
         wrong,
     })
 }
 
-/// Whether a tool is deprecated, or the block or a method in it is allowed to use what is.
-fn is_deprecated(item: &HarnessItem) -> bool {
+/// The lints that the author allows on the block and its methods, whose types and values stand in the table too; and the
+/// use of a tool that is deprecated.
+fn allowed(item: &HarnessItem) -> Vec<Attribute> {
     let of_methods = item.members.iter().flat_map(|member| match member {
         Member::Method(method) => method.attrs.as_slice(),
         Member::Other(_) => &[],
     });
-    let of_block = item.attrs.iter().chain(&item.inner_attrs);
-    of_block.chain(of_methods).any(|attr| match attr.path().get_ident() {
-        Some(name) if name == "deprecated" => true,
-        Some(name) if ["allow", "expect", "cfg_attr"].iter().any(|allowing| name == allowing) => {
-            tokens::mention(attr.meta.to_token_stream(), "deprecated")
+    let attrs = item.attrs.iter().chain(&item.inner_attrs).chain(of_methods);
+    let allowed = attrs.filter_map(|attr| match &attr.meta {
+        syn::Meta::List(list) if list.path.is_ident("allow") || list.path.is_ident("expect") => {
+            let lints = &list.tokens;
+            Some(parse_quote!(#[allow(#lints)]))
         }
-        _ => false,
-    })
+        meta if meta.path().is_ident("deprecated") => Some(parse_quote!(#[allow(deprecated, reason = "generated")])),
+        _ => None,
+    });
+    allowed.collect()
 }
 
 /// The tools of the block that are declared without a mistake, and the others.
@@ -117,7 +120,7 @@ fn capability(
     index: usize,
     method: &Method,
     errors: &mut Vec<syn::Error>,
-    conditional: &mut Vec<(Vec<syn::Attribute>, syn::Error)>,
+    conditional: &mut Vec<(Vec<Attribute>, syn::Error)>,
 ) -> Option<Found> {
     let mut attributes = method.attrs.iter().filter_map(|attr| Some((attr, parse::capability(&attr.meta)?)));
     let (attribute, kind) = attributes.next()?;

@@ -83,7 +83,7 @@ pub mod prelude {
         declare::{
             AgentConfig, AgentInvocationModePolicy, AgentRunConfig, BackgroundNotification, Cancellation,
             DynamicFunction, DynamicHarness, FunctionContext, HarnessContext, Recursion, RunConfigGroup, SubAgent,
-            SubAgentAvailability, SubAgentContextPolicy, SubAgentLifecycle, SubAgentRunConfig, ToolError,
+            SubAgentAvailability, SubAgentContextPolicy, SubAgentLifecycle, SubAgentRunConfig, ToolError, ToolHarness,
         },
         permission::{PermissionDecision, Permissions},
         subagent, tool_harness,

@@ -200,3 +200,12 @@ fn the_page_about_checks_has_every_problem_of_build() {
         assert!(page.contains(&format!("\n| `{variant}` |")), "docs/src/checks.md has no row for `{variant}`");
     }
 }
+
+#[test]
+fn the_macro_and_the_runtime_reserve_the_same_keys() {
+    let [macros, runtime] = ["hpd-agent-macros/src/attribute.rs", "hpd-agent/src/event/thread.rs"].map(|path| {
+        let text = read(path);
+        text.split_once("const RESERVED_METADATA").unwrap().1.split_once("];").unwrap().0.to_owned()
+    });
+    assert_eq!(macros, runtime);
+}

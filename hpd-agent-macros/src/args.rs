@@ -80,6 +80,9 @@ fn pair(input: ParseStream<'_>) -> syn::Result<(syn::LitStr, Expr)> {
         syn::LitStr::new(&key.unraw().to_string(), key.span())
     };
     let missing = || Problem::MissingValue { key: key.value(), expected: "a string, number or bool" };
+    if input.peek(Token![:]) {
+        return Err(Problem::Malformed { advice: format!("write `{} = …`", key.value()) }.at(input.span()));
+    }
     if !input.peek(Token![=]) {
         return Err(missing().at(key.span()));
     }

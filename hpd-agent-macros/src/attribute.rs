@@ -33,6 +33,47 @@ const TOOL_HARNESS_KEYS: &[&str] = &["name", "crate"];
 const KEYS: &[(&str, &[&str])] =
     &[(SUBAGENT, SUBAGENT_KEYS), (AI_FUNCTION, AI_FUNCTION_KEYS), ("tool_harness", TOOL_HARNESS_KEYS)];
 
+/// Words that others use for an argument, where no letters say so.
+const SYNONYMS: &[(&str, &str)] = &[
+    ("id", "agent_id"),
+    ("doc", "description"),
+    ("tools", "tool_harnesses"),
+    ("mode", "invocation_mode"),
+    ("permission", "requires_permission"),
+    ("labels", "metadata"),
+    ("title", "name"),
+];
+
+const CONFIGURED: &str = "the child's own settings belong to the `AgentConfig` that the method returns";
+const BOUNDED: &str = "write `availability = through_depth(…)`";
+/// What an author of a subagent may look for among its arguments, and what to do instead.
+const ELSEWHERE: &[(&str, &str)] = &[
+    ("model", CONFIGURED),
+    ("chat", CONFIGURED),
+    ("temperature", CONFIGURED),
+    ("instructions", CONFIGURED),
+    ("system_instructions", CONFIGURED),
+    ("prompt", CONFIGURED),
+    ("max_iterations", CONFIGURED),
+    ("depth", BOUNDED),
+    ("max_depth", BOUNDED),
+];
+
+/// Keys of metadata that the runtime writes. The runtime crate has the same list.
+const RESERVED_METADATA: [&str; 11] = [
+    "kind",
+    "defaultAgentId",
+    "subAgentName",
+    "subAgentSourceKind",
+    "parentSessionId",
+    "parentThreadId",
+    "parentToolCallId",
+    "invocationId",
+    "contextPolicy",
+    "visibility",
+    "createdBy",
+];
+
 /// What `#[tool_harness(…)]` says.
 #[derive(Default)]
 pub(crate) struct Options {
@@ -129,6 +170,11 @@ impl Declared {
                 errors.push(Problem::EmptyList { key: argument.key() }.at(group.span()));
             }
             Ok(types) => {
+                let (types, open): (Vec<_>, Vec<_>) =
+                    types.into_iter().partition(|ty| !crate::tokens::leaves_open(ty.to_token_stream()));
+                let expected = "types that are spelled out: nothing says what `_` stands for here";
+                let wrong = |ty: &Type| Problem::WrongValue { key: argument.key(), expected }.at(ty.span());
+                errors.extend(open.iter().map(wrong));
                 let mut texts: Vec<String> = Vec::with_capacity(types.len());
                 for ty in &types {
                     let text = ty.to_token_stream().to_string();
@@ -137,7 +183,7 @@ impl Declared {
                     }
                     texts.push(text);
                 }
-                self.sub_agent.tool_harnesses = types.into_iter().collect();
+                self.sub_agent.tool_harnesses = types;
             }
             Err(error) => {
                 let expected = "types, for example `tool_harnesses = [SearchTools]`";
@@ -156,6 +202,9 @@ impl Declared {
         }
         let pairs = args::metadata(group, errors);
         for (at, (key, _)) in pairs.iter().enumerate() {
+            if RESERVED_METADATA.contains(&&*key.value()) {
+                errors.push(Problem::ReservedKey { key: key.value() }.at(key.span()));
+            }
             if pairs.iter().take(at).any(|(other, _)| other.value() == key.value()) {
                 errors.push(Problem::RepeatedArgument { key: key.value() }.at(key.span()));
             }
@@ -242,6 +291,13 @@ pub(crate) fn once_each(
         let Some(known) = legal.iter().copied().find(|legal| **legal == key) else {
             let advice = if let Some((other, _)) = KEYS.iter().find(|(_, keys)| keys.contains(&&*key)) {
                 UnknownAdvice::BelongsTo(other)
+            } else if let Some((_, instead)) = ELSEWHERE.iter().find(|(word, _)| legal == SUBAGENT_KEYS && *word == key)
+            {
+                UnknownAdvice::Instead(instead)
+            } else if let Some(meant) = SYNONYMS.iter().find_map(|(word, meant)| (*word == key).then_some(*meant))
+                && legal.contains(&meant)
+            {
+                UnknownAdvice::Nearest(meant)
             } else if let Some(nearest) = nearest(&key, legal) {
                 UnknownAdvice::Nearest(nearest)
             } else {

@@ -57,7 +57,7 @@ pub(crate) fn outside(attribute: &'static str, item: TokenStream) -> TokenStream
 }
 
 fn implementation(harness: &Harness, krate: &TokenStream) -> TokenStream {
-    let Harness { cfgs, generics, ty, name, capabilities, wrong } = harness;
+    let Harness { cfgs, generics, ty, allowed, name, capabilities, wrong } = harness;
     let scope = Scope { harness };
     let mut parts = Parts::default();
     let name = scope.checked_text("HARNESS_NAME", &[], "harness_name", name, &mut parts.constants);
@@ -99,13 +99,7 @@ fn implementation(harness: &Harness, krate: &TokenStream) -> TokenStream {
     let Parts { constants, checks, .. } = parts;
     quote! {
         #(#cfgs)*
-        #[allow(
-            clippy::all,
-            clippy::pedantic,
-            clippy::question_mark_used,
-            deprecated,
-            reason = "generated"
-        )]
+        #(#allowed)*
         const _: () = {
             use #krate::__private as __hpd;
             #plain_output
@@ -247,6 +241,11 @@ impl Scope<'_> {
 
     /// The name and the description, if they are given.
     fn texts(&self, capability: &Capability, setters: &mut TokenStream, constants: &mut TokenStream) {
+        let Capability { cfgs, doc, .. } = capability;
+        if let Some(span) = capability.open_doc {
+            let check = quote_spanned!(span=> __hpd::check::description(&#doc));
+            constants.extend(quote!(#(#cfgs)* const _: () = #check;));
+        }
         for (setter, check, value) in
             [("name", "tool_name", &capability.name), ("description", "description", &capability.description)]
         {

@@ -1,13 +1,14 @@
 //! The user's own item, always emitted again: without our attributes and the doc comments of parameters, which the
 //! compiler would refuse.
 
-use proc_macro2::TokenStream;
-use quote::{ToTokens, quote};
-use syn::FnArg;
+use proc_macro2::{Span, TokenStream, TokenTree};
+use quote::quote;
+use syn::{Attribute, FnArg, Meta};
 
 use crate::{
+    conditional,
     parse::{self, HarnessItem, Member, Method},
-    tokens,
+    signature, tokens,
 };
 
 /// An item that could not be read.
@@ -47,10 +48,17 @@ fn member(member: &Member) -> TokenStream {
 }
 
 fn method(method: &Method) -> TokenStream {
-    if method.attrs.iter().any(|attr| parse::capability(attr).is_some()) {
+    if method.is_tool() {
         tool(method)
     } else {
         let Method { attrs, vis, sig, body } = method;
+        let mut sig = sig.clone();
+        if signature::is_ours_alone(attrs) {
+            for input in &mut sig.inputs {
+                let attrs = of_input(input);
+                attrs.retain(|attr| !parse::is_arg(&attr.meta));
+            }
+        }
         quote!(#(#attrs)* #vis #sig #body)
     }
 }
@@ -58,24 +66,34 @@ fn method(method: &Method) -> TokenStream {
 /// A method that is a tool, or would be one if it stood in a harness.
 pub(crate) fn tool(method: &Method) -> TokenStream {
     let Method { attrs, vis, sig, body } = method;
-    let attrs = attrs.iter().filter(|attr| parse::capability(attr).is_none());
+    let attrs = without(attrs, &is_capability);
     let mut sig = sig.clone();
     for input in &mut sig.inputs {
-        let attrs = match input {
-            FnArg::Typed(input) => &mut input.attrs,
-            FnArg::Receiver(receiver) => &mut receiver.attrs,
-        };
-        attrs.retain(|attr| !attr.path().is_ident("doc") && !parse::is_arg(attr));
+        let attrs = of_input(input);
+        *attrs = without(attrs, &|meta| meta.path().is_ident("doc") || parse::is_arg(meta));
     }
-    // The form of a tool is not its author's choice.
-    let lints = quote! {
-        #[allow(
-            clippy::unused_self,
-            clippy::unused_async,
-            clippy::needless_pass_by_value,
-            clippy::missing_const_for_fn
-        )]
-    };
-    let sig = sig.into_token_stream();
-    quote!(#(#attrs)* #lints #vis #sig #body)
+    // The form of a tool is not its author's choice: that it owns its parameters, is no `const fn`, waits for nothing.
+    // Lints that judge a whole method leave alone what begins in a macro. An `allow` would be an error where a package
+    // forbids the lint.
+    let mut head: Vec<TokenTree> = quote!(#vis #sig).into_iter().collect();
+    if let Some(first) = head.first_mut() {
+        first.set_span(first.span().resolved_at(Span::call_site()));
+    }
+    quote!(#(#attrs)* #(#head)* #body)
+}
+
+fn of_input(input: &mut FnArg) -> &mut Vec<Attribute> {
+    match input {
+        FnArg::Typed(input) => &mut input.attrs,
+        FnArg::Receiver(receiver) => &mut receiver.attrs,
+    }
+}
+
+fn is_capability(meta: &Meta) -> bool {
+    parse::capability(meta).is_some()
+}
+
+fn without(attrs: &[Attribute], unwanted: &impl Fn(&Meta) -> bool) -> Vec<Attribute> {
+    let left = |attr: &Attribute| Some(Attribute { meta: conditional::without(&attr.meta, unwanted)?, ..attr.clone() });
+    attrs.iter().filter_map(left).collect()
 }

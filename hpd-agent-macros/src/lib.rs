@@ -2,6 +2,7 @@
 
 mod args;
 mod attribute;
+mod conditional;
 mod expand;
 mod fallback;
 #[cfg(test)]

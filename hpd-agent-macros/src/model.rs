@@ -9,6 +9,8 @@ pub(crate) struct Harness {
     pub(crate) cfgs: Vec<Attribute>,
     pub(crate) generics: Generics,
     pub(crate) ty: Type,
+    /// The lints that the author allows in the block.
+    pub(crate) allowed: Vec<Attribute>,
     /// An expression of type `&'static str`.
     pub(crate) name: Value,
     pub(crate) capabilities: Vec<Capability>,
@@ -28,6 +30,8 @@ pub(crate) struct Capability {
     pub(crate) description: Option<Value>,
     /// The doc comment, an expression of type `&'static str`; empty if there is none.
     pub(crate) doc: TokenStream,
+    /// Where the doc comment is what only the compiler can know to be no description.
+    pub(crate) open_doc: Option<Span>,
     pub(crate) has_receiver: bool,
     pub(crate) is_async: bool,
     /// Where the return type is, or the method's name if it has none.
@@ -71,7 +75,8 @@ pub(crate) struct SubAgent {
     pub(crate) unfinished: Vec<(Policy, Expr)>,
     pub(crate) tool_harnesses: Vec<Type>,
     pub(crate) metadata: Vec<(LitStr, Expr)>,
-    pub(crate) context: Option<Param>,
+    /// One, or several of which `#[cfg]`s leave one.
+    pub(crate) contexts: Vec<Param>,
 }
 
 /// A text that is a constant.

@@ -1,16 +1,16 @@
 //! The grammar of a harness: an `impl` block of which only signatures and attributes are read. A body stays one group
 //! of tokens, and what is not understood stays as it is, for the compiler to judge.
 
-use proc_macro2::{Delimiter, TokenStream, TokenTree};
+use proc_macro2::{Delimiter, Span, TokenStream, TokenTree};
 use quote::{ToTokens, quote};
 use syn::{
-    Attribute, Generics, Signature, Token, Type, Visibility, braced,
+    Attribute, Generics, Meta, Signature, Token, Type, Visibility, braced,
     ext::IdentExt,
     parse::{Parse, ParseStream, Parser as _},
     spanned::Spanned,
 };
 
-use crate::{problem::Problem, tokens};
+use crate::{conditional, problem::Problem, tokens};
 
 /// An inherent `impl` block.
 pub(crate) struct HarnessItem {
@@ -33,6 +33,7 @@ pub(crate) enum Member {
 }
 
 /// A method with a body that nobody looks into.
+#[derive(Clone)]
 pub(crate) struct Method {
     pub(crate) attrs: Vec<Attribute>,
     pub(crate) vis: Visibility,
@@ -171,6 +172,11 @@ impl Method {
         Some(Self { attrs, vis, sig, body })
     }
 
+    /// Whether it has a capability attribute, be it under a condition.
+    pub(crate) fn is_tool(&self) -> bool {
+        self.attrs.iter().any(|attr| conditional::has(&attr.meta, &|meta| capability(meta).is_some()))
+    }
+
     /// The method with `items` before everything else in its body.
     pub(crate) fn with_first(mut self, items: TokenStream) -> Self {
         if let TokenTree::Group(body) = &self.body {
@@ -184,13 +190,13 @@ impl Method {
 }
 
 /// The capability attributes, by the last segment of their paths.
-pub(crate) fn capability(attribute: &Attribute) -> Option<&'static str> {
+pub(crate) fn capability(attribute: &Meta) -> Option<&'static str> {
     let last = attribute.path().segments.last()?;
     ["subagent", "ai_function"].into_iter().find(|name| last.ident == name)
 }
 
 /// Whether it is `#[arg]`, on a parameter.
-pub(crate) fn is_arg(attribute: &Attribute) -> bool {
+pub(crate) fn is_arg(attribute: &Meta) -> bool {
     attribute.path().is_ident("arg")
 }
 
@@ -207,6 +213,8 @@ pub(crate) struct Doc {
     pub(crate) tokens: TokenStream,
     /// Known to have no word in it.
     pub(crate) blank: bool,
+    /// The part that is no literal, if no other one has a word in it.
+    pub(crate) open: Option<Span>,
 }
 
 /// The doc comment among `attrs`: one leading space per line is stripped, paragraphs stay. A part that is not a string
@@ -235,14 +243,19 @@ pub(crate) fn docs(attrs: &[Attribute]) -> Option<Doc> {
         [] => None,
         [Part::Text(text)] => {
             let text = text.trim();
-            Some(Doc { tokens: quote!(#text), blank: text.is_empty() })
+            Some(Doc { tokens: quote!(#text), blank: text.is_empty(), open: None })
         }
         parts => {
+            let is_told = parts.iter().any(|part| matches!(part, Part::Text(text) if !text.trim().is_empty()));
+            let open = parts.iter().find_map(|part| match part {
+                Part::Tokens(tokens) if !is_told => Some(tokens.span()),
+                _ => None,
+            });
             let parts = parts.iter().map(|part| match part {
                 Part::Text(text) => quote!(#text),
                 Part::Tokens(tokens) => tokens.clone(),
             });
-            Some(Doc { tokens: quote!(::core::concat!(#(#parts),*)), blank: false })
+            Some(Doc { tokens: quote!(::core::concat!(#(#parts),*)), blank: false, open })
         }
     }
 }

@@ -43,6 +43,8 @@ pub(crate) enum Problem {
     Malformed { advice: String },
     /// A key of `metadata(…)` that is neither a name nor a string.
     MetadataKey,
+    /// A key of metadata that the runtime writes.
+    ReservedKey { key: String },
     /// A list with nothing in it.
     EmptyList { key: String },
 
@@ -88,7 +90,11 @@ pub(crate) enum Problem {
     /// A parameter without a default after one that has one.
     RequiredAfterDefault { name: String, before: String },
     /// `#[arg]` on what is no argument of a model.
-    ArgOnOther { what: &'static str },
+    ArgOnOther { what: String },
+    /// `-> !` of an `#[ai_function]`.
+    FunctionNeverReturns,
+    /// `-> !` of a `#[subagent]`.
+    SubAgentNeverReturns,
 }
 
 /// What else can be said about an argument that does not exist.
@@ -98,6 +104,8 @@ pub(crate) enum UnknownAdvice {
     Nearest(&'static str),
     /// Another attribute has it.
     BelongsTo(&'static str),
+    /// It is said in another way.
+    Instead(&'static str),
 }
 
 impl Problem {
@@ -123,6 +131,7 @@ impl Problem {
             Self::WrongValue { .. } => 14,
             Self::Malformed { .. } => 15,
             Self::MetadataKey => 16,
+            Self::ReservedKey { .. } => 17,
             Self::EmptyList { .. } => 19,
             Self::AgentId { .. } => 20,
             Self::ToolName { .. } => 21,
@@ -137,6 +146,8 @@ impl Problem {
             Self::MethodGenerics { .. } => 41,
             Self::Qualifier { .. } => 42,
             Self::SubAgentParameters => 43,
+            Self::SubAgentNeverReturns => 44,
+            Self::FunctionNeverReturns => 55,
             Self::ImplTraitParameter => 50,
             Self::BorrowedParameter { .. } => 51,
             Self::PatternParameter => 52,
@@ -185,6 +196,7 @@ impl fmt::Display for Problem {
                 write!(f, "#[{attribute}] has no argument `{key}`")?;
                 match advice {
                     UnknownAdvice::Nearest(nearest) => write!(f, "; did you mean `{nearest}`? Legal are {legal}"),
+                    UnknownAdvice::Instead(instead) => write!(f, "; {instead}. Legal are {legal}"),
                     UnknownAdvice::BelongsTo(other) => write!(f, ", which belongs to #[{other}]; legal are {legal}"),
                     UnknownAdvice::Nothing => write!(f, "; legal are {legal}"),
                 }
@@ -203,6 +215,9 @@ impl fmt::Display for Problem {
             }
             Self::Malformed { advice } => f.write_str(advice),
             Self::MetadataKey => f.write_str("write `metadata(key = value, …)`; a key is a name or a string literal"),
+            Self::ReservedKey { key } => {
+                write!(f, "the metadata key {key:?} is set by the runtime: choose another")
+            }
             Self::EmptyList { key } => write!(f, "`{key}` is empty; leave it out, or say what belongs in it"),
             Self::AgentId { text } => write!(f, "the agent id {text:?} is not legal: expected {AGENT_ID}"),
             Self::ToolName { text, derived: false } => {
@@ -289,6 +304,13 @@ impl fmt::Display for Problem {
                 f,
                 "`{name}` has to be given and stands behind `{before}`, which has a default; put it before, or give \
                  it a default too"
+            ),
+            Self::SubAgentNeverReturns => f.write_str(
+                "a #[subagent] method returns the definition of its child, and this one never returns: return \
+                 `AgentConfig` or `SubAgent`",
+            ),
+            Self::FunctionNeverReturns => f.write_str(
+                "an #[ai_function] gives the model a result, and this one never returns: return a value, or nothing",
             ),
             Self::ArgOnOther { what } => {
                 write!(f, "#[arg] describes an argument of the model, and {what} is none; remove it")

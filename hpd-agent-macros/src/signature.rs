@@ -1,15 +1,15 @@
 //! The signature of a method that is a tool: what a model can call, and what it would have to give.
 
-use proc_macro2::{TokenStream, TokenTree};
+use proc_macro2::TokenStream;
 use quote::{ToTokens, quote};
 use syn::{
-    Attribute, Expr, FnArg, GenericArgument, Pat, PathArguments, ReceiverKind, Signature, Type, ext::IdentExt,
-    parse_quote, spanned::Spanned,
+    Attribute, Expr, FnArg, GenericArgument, Pat, PathArguments, ReceiverKind, ReturnType, Signature, Type,
+    ext::IdentExt, parse_quote, spanned::Spanned,
 };
 
 use crate::{
     args::{self, Value as ArgumentValue},
-    attribute::{once_each, text, wrong},
+    attribute::{SUBAGENT, once_each, text, wrong},
     model::{Param, Value},
     names::is_tool_name,
     parse,
@@ -20,7 +20,13 @@ use crate::{
 const ARG_KEYS: &[&str] = &["name", "description", "default"];
 
 /// What no tool can have, whatever its kind.
-pub(crate) fn check(sig: &Signature, method: &str, errors: &mut Vec<syn::Error>) {
+pub(crate) fn check(sig: &Signature, method: &str, kind: &'static str, errors: &mut Vec<syn::Error>) {
+    if let ReturnType::Type(_, ty) = &sig.output
+        && let Type::Never(never) = tokens::peeled(ty)
+    {
+        let problem = if kind == SUBAGENT { Problem::SubAgentNeverReturns } else { Problem::FunctionNeverReturns };
+        errors.push(problem.at(never.span()));
+    }
     if let Some(receiver) = sig.receiver() {
         let found = match &receiver.kind {
             ReceiverKind::Value => Some(("self", receiver.self_token.span())),
@@ -38,7 +44,9 @@ pub(crate) fn check(sig: &Signature, method: &str, errors: &mut Vec<syn::Error>)
     }
     for input in &sig.inputs {
         if let FnArg::Receiver(receiver) = input {
-            errors.extend(arg(&receiver.attrs).map(|attr| Problem::ArgOnOther { what: "a receiver" }.at(attr.span())));
+            errors.extend(
+                arg(&receiver.attrs).map(|attr| Problem::ArgOnOther { what: "a receiver".to_owned() }.at(attr.span())),
+            );
         }
     }
     let unsafety = match &sig.safety {
@@ -58,15 +66,7 @@ pub(crate) fn check(sig: &Signature, method: &str, errors: &mut Vec<syn::Error>)
 /// `Arc<Self>` and the like.
 fn wraps_self(ty: &Type) -> bool {
     let is_self = matches!(ty, Type::Path(path) if path.path.is_ident("Self"));
-    !is_self && mentions_self(ty.to_token_stream())
-}
-
-fn mentions_self(tokens: TokenStream) -> bool {
-    tokens.into_iter().any(|token| match token {
-        TokenTree::Ident(ident) => ident == "Self",
-        TokenTree::Group(group) => mentions_self(group.stream()),
-        _ => false,
-    })
+    !is_self && tokens::mention(ty.to_token_stream(), "Self")
 }
 
 /// The parameters of an `#[ai_function]`, without the receiver.
@@ -94,7 +94,7 @@ pub(crate) fn function(sig: &Signature, errors: &mut Vec<syn::Error>) -> Vec<Par
         }
         if matches!(tokens::peeled(&input.ty), Type::Reference(_)) {
             let what = "a value of the runtime";
-            errors.extend(arg(&input.attrs).map(|attr| Problem::ArgOnOther { what }.at(attr.span())));
+            errors.extend(arg(&input.attrs).map(|attr| Problem::ArgOnOther { what: what.to_owned() }.at(attr.span())));
         }
         let Some((name, span)) = name else { continue };
         let cfgs = tokens::cfgs(&input.attrs);
@@ -121,36 +121,79 @@ pub(crate) fn function(sig: &Signature, errors: &mut Vec<syn::Error>) -> Vec<Par
     params
 }
 
-/// The one parameter that a `#[subagent]` may have.
-pub(crate) fn sub_agent(sig: &Signature, errors: &mut Vec<syn::Error>) -> Option<Param> {
-    let mut inputs = sig.inputs.iter().filter_map(|input| match input {
-        FnArg::Typed(input) => Some(input),
-        FnArg::Receiver(_) => None,
-    });
-    let input = inputs.next()?;
-    if let Some(second) = inputs.next() {
-        errors.push(Problem::SubAgentParameters.at(second.span()));
-        return None;
+/// The one parameter that a `#[subagent]` may have. There may be several if `#[cfg]`s leave one: `conditional` gets the
+/// error of two that are both there, with the `#[cfg]`s of both.
+pub(crate) fn sub_agent(
+    sig: &Signature,
+    errors: &mut Vec<syn::Error>,
+    conditional: &mut Vec<(Vec<Attribute>, syn::Error)>,
+) -> Vec<Param> {
+    let mut params: Vec<Param> = Vec::new();
+    for input in &sig.inputs {
+        let FnArg::Typed(input) = input else { continue };
+        let cfgs = tokens::cfgs(&input.attrs);
+        if params.iter().any(|other| other.cfgs.is_empty() && cfgs.is_empty()) {
+            errors.push(Problem::SubAgentParameters.at(input.span()));
+            break;
+        }
+        conditional.extend(params.iter().map(|other| {
+            let both = [other.cfgs.as_slice(), &cfgs].concat();
+            (both, Problem::SubAgentParameters.at(tokens::anchor_of_type(&input.ty)))
+        }));
+        let what = "the context of a #[subagent]";
+        errors.extend(arg(&input.attrs).map(|attr| Problem::ArgOnOther { what: what.to_owned() }.at(attr.span())));
+        if matches!(tokens::peeled(&input.ty), Type::ImplTrait(_)) {
+            errors.push(Problem::SubAgentParameters.at(input.ty.span()));
+            break;
+        }
+        params.push(Param {
+            name: String::new(),
+            doc: quote!(""),
+            description: None,
+            cfgs,
+            ty: tokens::elided(&sig.generics, &input.ty),
+            span: tokens::anchor_of_type(&input.ty),
+            default: None,
+        });
     }
-    let what = "the context of a #[subagent]";
-    errors.extend(arg(&input.attrs).map(|attr| Problem::ArgOnOther { what }.at(attr.span())));
-    if matches!(tokens::peeled(&input.ty), Type::ImplTrait(_)) {
-        errors.push(Problem::SubAgentParameters.at(input.ty.span()));
-        return None;
-    }
-    Some(Param {
-        name: String::new(),
-        doc: quote!(""),
-        description: None,
-        cfgs: tokens::cfgs(&input.attrs),
-        ty: tokens::elided(&sig.generics, &input.ty),
-        span: tokens::anchor_of_type(&input.ty),
-        default: None,
-    })
+    params
 }
 
+/// `#[arg]` in a method that is no tool, where nothing else than the macro could read it.
+pub(crate) fn plain(attrs: &[Attribute], sig: &Signature, errors: &mut Vec<syn::Error>) {
+    if !is_ours_alone(attrs) {
+        return;
+    }
+    let what = format!("`{}` is no #[ai_function], so this", sig.ident);
+    for input in &sig.inputs {
+        let (FnArg::Typed(syn::PatType { attrs, .. }) | FnArg::Receiver(syn::Receiver { attrs, .. })) = input;
+        errors.extend(arg(attrs).map(|attr| Problem::ArgOnOther { what: what.clone() }.at(attr.span())));
+    }
+}
+
+/// Whether a method that is no tool has no attribute that may read those of its parameters.
+pub(crate) fn is_ours_alone(attrs: &[Attribute]) -> bool {
+    attrs.iter().all(|attr| INERT.iter().any(|inert| attr.path().is_ident(inert)))
+}
+
+/// The attributes that do not read those of parameters.
+const INERT: &[&str] = &[
+    "allow",
+    "cfg",
+    "cold",
+    "deny",
+    "deprecated",
+    "doc",
+    "expect",
+    "forbid",
+    "inline",
+    "must_use",
+    "track_caller",
+    "warn",
+];
+
 fn arg(attrs: &[Attribute]) -> Option<&Attribute> {
-    attrs.iter().find(|attr| parse::is_arg(attr))
+    attrs.iter().find(|attr| parse::is_arg(&attr.meta))
 }
 
 /// What the doc comment and `#[arg(…)]` say about a parameter.
@@ -168,7 +211,7 @@ fn described(attrs: &[Attribute], errors: &mut Vec<syn::Error>) -> Described {
     let mut found = Described { name: None, name_is_wrong: false, doc, description: None, default: None };
     let arguments: Vec<_> = attrs
         .iter()
-        .filter(|attr| parse::is_arg(attr))
+        .filter(|attr| parse::is_arg(&attr.meta))
         .flat_map(|attr| args::of_attribute(attr, "arg", errors))
         .collect();
     for (key, argument) in once_each(arguments, "arg", ARG_KEYS, errors) {
@@ -195,7 +238,7 @@ fn described(attrs: &[Attribute], errors: &mut Vec<syn::Error>) -> Described {
             }
             (_, ArgumentValue::Flag) => {
                 let span = argument.key.span();
-                found.default = Some(syn::parse_quote_spanned!(span=> ::core::default::Default::default()));
+                found.default = Some(syn::parse_quote_spanned!(span=> __hpd::own_default()));
             }
             (_, ArgumentValue::Expr(expr)) => found.default = Some((**expr).clone()),
             (_, ArgumentValue::List(group)) => found.default = syn::parse2(group.to_token_stream()).ok(),

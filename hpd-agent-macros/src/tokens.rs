@@ -124,6 +124,26 @@ pub(crate) fn with_lifetimes(tokens: TokenStream, replaced: &[String], name: &st
     })
 }
 
+/// Whether there is such a word among the tokens.
+pub(crate) fn mention(tokens: TokenStream, word: &str) -> bool {
+    tokens.into_iter().any(|token| match token {
+        TokenTree::Group(group) => mention(group.stream(), word),
+        TokenTree::Ident(ident) => ident == word,
+        _ => false,
+    })
+}
+
+/// Whether there is a `_` among the tokens of a type.
+pub(crate) fn leaves_open(tokens: TokenStream) -> bool {
+    tokens.into_iter().any(|token| match token {
+        TokenTree::Group(group) => leaves_open(group.stream()),
+        TokenTree::Ident(ident) => ident == "_",
+        // What `quote` makes of the type `_`.
+        TokenTree::Punct(punct) => punct.as_char() == '_',
+        TokenTree::Literal(_) => false,
+    })
+}
+
 /// Whether there is a lifetime among the tokens.
 pub(crate) fn has_lifetime(tokens: TokenStream) -> bool {
     tokens.into_iter().any(|token| match token {

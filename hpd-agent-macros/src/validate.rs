@@ -3,10 +3,11 @@
 
 use proc_macro2::Span;
 use quote::quote;
-use syn::{ext::IdentExt, spanned::Spanned};
+use syn::{Attribute, ext::IdentExt, parse_quote, spanned::Spanned};
 
 use crate::{
     attribute::{AI_FUNCTION, Declared, Options},
+    conditional,
     model::{Capability, Function, Harness, Kind, Value},
     names::{is_agent_id, is_tool_name},
     parse::{self, HarnessItem, Member, Method},
@@ -32,24 +33,50 @@ pub(crate) fn harness(item: &HarnessItem, options: Options, report: &mut Report)
         cfgs: tokens::cfgs(&item.attrs),
         generics: item.generics.clone(),
         ty: item.ty.clone(),
+        allowed: allowed(item),
         name,
         capabilities,
         wrong,
     })
 }
 
+/// The lints that the author allows on the block and its methods, whose types and values stand in the table too; and the
+/// use of a tool that is deprecated.
+fn allowed(item: &HarnessItem) -> Vec<Attribute> {
+    let of_methods = item.members.iter().flat_map(|member| match member {
+        Member::Method(method) => method.attrs.as_slice(),
+        Member::Other(_) => &[],
+    });
+    let attrs = item.attrs.iter().chain(&item.inner_attrs).chain(of_methods);
+    let allowed = attrs.filter_map(|attr| match &attr.meta {
+        syn::Meta::List(list) if list.path.is_ident("allow") || list.path.is_ident("expect") => {
+            let lints = &list.tokens;
+            Some(parse_quote!(#[allow(#lints)]))
+        }
+        meta if meta.path().is_ident("deprecated") => Some(parse_quote!(#[allow(deprecated, reason = "generated")])),
+        _ => None,
+    });
+    allowed.collect()
+}
+
 /// The tools of the block that are declared without a mistake, and the others.
 fn capabilities(members: &[Member], report: &mut Report) -> (Vec<Capability>, Vec<Capability>) {
     let mut all = Vec::new();
+    let mut certain = Vec::new();
     for (index, member) in members.iter().enumerate() {
         match member {
-            Member::Method(method) => {
-                let mut errors = Vec::new();
-                let Some(found) = capability(index, method, &mut errors) else { continue };
-                let is_right = errors.is_empty();
-                report.under(&found.capability.cfgs, errors);
-                all.push((found, is_right));
-            }
+            Member::Method(method) => match conditional::cases(method) {
+                Ok(cases) => {
+                    // Of two methods with one name the compiler speaks, and takes the first one for both.
+                    let is_taken = certain.contains(&&method.sig.ident);
+                    all.extend(cases.iter().filter_map(|method| read(index, method, is_taken, report)));
+                    if tokens::cfgs(&method.attrs).is_empty() {
+                        certain.push(&method.sig.ident);
+                    }
+                    plain(method, report);
+                }
+                Err(error) => report.under(&tokens::cfgs(&method.attrs), vec![error]),
+            },
             Member::Other(tokens) => report
                 .extend(tokens::misplaced(tokens).map(|(attribute, span)| Problem::NotAMethod { attribute }.at(span))),
         }
@@ -60,6 +87,28 @@ fn capabilities(members: &[Member], report: &mut Report) -> (Vec<Capability>, Ve
     (capabilities(right), capabilities(wrong))
 }
 
+/// A capability, and whether it can be a tool.
+fn read(index: usize, method: &Method, is_taken: bool, report: &mut Report) -> Option<(Found, bool)> {
+    let (mut errors, mut conditional) = (Vec::new(), Vec::new());
+    let found = capability(index, method, &mut errors, &mut conditional)?;
+    let is_right = errors.is_empty() && !is_taken;
+    let cfgs = &found.capability.cfgs;
+    report.under(cfgs, errors);
+    for (own, error) in conditional {
+        report.under(&[cfgs.as_slice(), &own].concat(), vec![error]);
+    }
+    Some((found, is_right))
+}
+
+/// What a method that is no tool must not have.
+fn plain(method: &Method, report: &mut Report) {
+    if !method.is_tool() {
+        let mut errors = Vec::new();
+        signature::plain(&method.attrs, &method.sig, &mut errors);
+        report.under(&tokens::cfgs(&method.attrs), errors);
+    }
+}
+
 /// A capability, and what of it is known to be unique in a harness.
 struct Found {
     capability: Capability,
@@ -67,20 +116,26 @@ struct Found {
     agent_id: Option<(String, Span)>,
 }
 
-fn capability(index: usize, method: &Method, errors: &mut Vec<syn::Error>) -> Option<Found> {
-    let mut attributes = method.attrs.iter().filter_map(|attr| Some((attr, parse::capability(attr)?)));
+fn capability(
+    index: usize,
+    method: &Method,
+    errors: &mut Vec<syn::Error>,
+    conditional: &mut Vec<(Vec<Attribute>, syn::Error)>,
+) -> Option<Found> {
+    let mut attributes = method.attrs.iter().filter_map(|attr| Some((attr, parse::capability(&attr.meta)?)));
     let (attribute, kind) = attributes.next()?;
     let ident = &method.sig.ident;
     let method_name = ident.unraw().to_string();
     for (further, _) in attributes {
         errors.push(Problem::TwoAttributes { method: method_name.clone() }.at(further.path().span()));
     }
-    signature::check(&method.sig, &method_name, errors);
+    signature::check(&method.sig, &method_name, kind, errors);
     let mut declared = Declared::read(attribute, kind, errors);
     let doc = parse::docs(&method.attrs).filter(|doc| !doc.blank);
     // A method without `agent_id` returns a whole `SubAgent`, which may have a description.
     let needs_description = kind == AI_FUNCTION || declared.is_identified;
-    if doc.is_none() && declared.description.is_none() && !declared.description_is_wrong && needs_description {
+    let is_described = declared.description.is_some() || declared.description_is_wrong;
+    if doc.is_none() && !is_described && needs_description {
         errors.push(Problem::MissingDescription { method: method_name.clone() }.at(ident.span()));
     }
     let name = match &declared.name {
@@ -103,7 +158,7 @@ fn capability(index: usize, method: &Method, errors: &mut Vec<syn::Error>) -> Op
             exclusive: declared.exclusive,
         }))
     } else {
-        declared.sub_agent.context = signature::sub_agent(&method.sig, errors);
+        declared.sub_agent.contexts = signature::sub_agent(&method.sig, errors, conditional);
         Kind::SubAgent(Box::new(declared.sub_agent))
     };
     let capability = Capability {
@@ -111,6 +166,7 @@ fn capability(index: usize, method: &Method, errors: &mut Vec<syn::Error>) -> Op
         cfgs: tokens::cfgs(&method.attrs),
         method: ident.clone(),
         method_name,
+        open_doc: doc.as_ref().and_then(|doc| doc.open).filter(|_| needs_description && !is_described),
         name: declared.name,
         description: declared.description,
         doc: doc.map_or_else(|| quote!(""), |doc| doc.tokens),
@@ -131,6 +187,9 @@ fn duplicates(all: &[(Found, bool)], report: &mut Report) {
         for (at, (later, _)) in all.iter().enumerate() {
             let Some((text, span)) = unique(later) else { continue };
             for (earlier, _) in all.iter().take(at) {
+                if earlier.capability.method == later.capability.method {
+                    continue;
+                }
                 let Some((_, first)) = unique(earlier).filter(|(other, _)| other == text) else { continue };
                 // It is wrong where both of them are there.
                 let both = [&*earlier.capability.cfgs, &*later.capability.cfgs].concat();

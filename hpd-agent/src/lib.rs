@@ -85,6 +85,7 @@ pub mod prelude {
             AgentConfig, AgentInvocationModePolicy, AgentRunConfig, BackgroundNotification, Cancellation,
             DynamicFunction, DynamicHarness, FunctionContext, HarnessContext, Recursion, RunConfigGroup, SubAgent,
             SubAgentAvailability, SubAgentContextPolicy, SubAgentLifecycle, SubAgentRunConfig, ToolError, ToolFilter,
+            ToolHarness,
         },
         permission::{PermissionDecision, Permissions},
         subagent, tool_harness,

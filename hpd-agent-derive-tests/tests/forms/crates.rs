@@ -40,7 +40,7 @@ async fn a_module_may_do_without_a_prelude() {
 async fn a_package_may_tolerate_no_lint() {
     let (tools, place, child) = strict::StrictTools::new("lint".to_owned());
     assert_eq!((child.name(), place.file().ends_with("crates.rs")), ("ChildTools", true));
-    assert_eq!(methods(&tools), ["reviewer", "researcher", "fixed", "add", "echo"]);
+    assert_eq!(methods(&tools), ["reviewer", "researcher", "fixed", "add", "length", "now", "constant", "echo"]);
     assert_eq!(sub_agent(&tools, "reviewer").availability.unwrap().deepest_child(), Some(2));
     assert_eq!(define(&tools, "reviewer").await.unwrap().agent_id(), "strict.reviewer");
     assert_eq!(define(&tools, "fixed").await.unwrap().agent_id(), "strict.fixed");

@@ -189,3 +189,37 @@ fn types_decide_what_the_model_is_asked_for() {
     let names: Vec<_> = function(&tools, "borrows").params.iter().map(|param| param.name).collect();
     assert_eq!(names, ["type", "ctx"]);
 }
+
+#[deny(deprecated)]
+mod deprecated {
+    use super::*;
+
+    #[derive(Default)]
+    pub(super) struct Old;
+
+    #[deprecated]
+    pub(super) type Text = String;
+
+    #[tool_harness]
+    impl Old {
+        /// Is called by models until it is gone.
+        #[deprecated]
+        #[ai_function]
+        fn old(&self) -> u32 {
+            1
+        }
+
+        /// Takes what is old.
+        #[expect(deprecated)]
+        #[ai_function]
+        fn echo(&self, text: Text) -> Text {
+            text
+        }
+    }
+}
+
+#[tokio::test]
+async fn deprecation_is_for_those_who_call_it_by_name() {
+    assert_eq!(text(&deprecated::Old, "old", "{}").await, "1");
+    assert_eq!(text(&deprecated::Old, "echo", r#"{"text":"x"}"#).await, "x");
+}

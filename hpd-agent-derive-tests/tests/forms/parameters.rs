@@ -15,6 +15,7 @@ fn ten() -> u32 {
 struct Tools;
 
 #[tool_harness]
+#[allow(clippy::needless_bool, reason = "any expression may stand there")]
 impl Tools {
     const ALOUD: bool = true;
 

@@ -15,6 +15,7 @@ const fn chosen(deep: bool) -> SubAgentAvailability {
 struct Tools;
 
 #[tool_harness]
+#[allow(clippy::if_same_then_else, reason = "any expression may stand there")]
 impl Tools {
     /// By bare names.
     #[subagent(

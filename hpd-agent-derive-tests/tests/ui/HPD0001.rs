@@ -69,12 +69,6 @@ impl Renamed {
     fn renamed(&self) -> AgentConfig {
         AgentConfig::new("Renamed")
     }
-
-    /// Behind a condition.
-    #[cfg_attr(all(), subagent(agent_id = "conditional"))]
-    fn conditional(&self) -> AgentConfig {
-        AgentConfig::new("Conditional")
-    }
 }
 
 fn main() {
@@ -84,7 +78,6 @@ fn main() {
     Tools.reviews();
     Tools.counts();
     Renamed.renamed();
-    Renamed.conditional();
     add(1, 2);
     let _ = Reviewer;
 }

@@ -48,3 +48,19 @@ fn main() {
     Others.thrice();
     Others.by_path();
 }
+
+#[derive(Default)]
+struct Conditional;
+
+#[tool_harness]
+impl Conditional {
+    /// Only one of them is there.
+    #[cfg_attr(all(), ai_function)]
+    #[cfg_attr(not(all()), ai_function(exclusive))]
+    fn one(&self) {}
+
+    /// Both are there.
+    #[cfg_attr(all(), ai_function)]
+    #[cfg_attr(not(any()), ai_function(exclusive))]
+    fn both(&self) {}
+}

@@ -43,4 +43,16 @@ impl Others {
     }
 }
 
+#[derive(Default)]
+struct OtherWords;
+
+#[tool_harness]
+impl OtherWords {
+    /// What others call it.
+    #[subagent(id = "a", tools = [OtherWords], max_depth = 2, model = "m")]
+    fn other_words(&self) -> AgentConfig {
+        AgentConfig::new("A")
+    }
+}
+
 fn main() {}

@@ -53,4 +53,16 @@ impl Others {
     }
 }
 
+#[derive(Default)]
+struct Open;
+
+#[tool_harness]
+impl Open {
+    /// A type that nothing says.
+    #[subagent(agent_id = "open", tool_harnesses = [_, Vec<_>])]
+    fn open(&self) -> AgentConfig {
+        AgentConfig::new("Open")
+    }
+}
+
 fn main() {}

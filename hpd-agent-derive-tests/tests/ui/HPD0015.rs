@@ -39,4 +39,16 @@ impl Others {
     }
 }
 
+#[derive(Default)]
+struct Colons;
+
+#[tool_harness]
+impl Colons {
+    /// As in a literal of a struct.
+    #[subagent(agent_id: "a", metadata(team: "writing"))]
+    fn colons(&self) -> AgentConfig {
+        AgentConfig::new("A")
+    }
+}
+
 fn main() {}

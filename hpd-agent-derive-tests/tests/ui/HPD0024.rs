@@ -66,4 +66,29 @@ impl Others {
     fn two_mistakes(&self) {}
 }
 
+#[derive(Default)]
+struct Methods;
+
+/// Of methods with one name the compiler speaks.
+#[tool_harness]
+impl Methods {
+    /// The first.
+    #[ai_function]
+    fn twice(&self) {}
+
+    /// The second.
+    #[ai_function]
+    fn twice(&self, text: String) -> String {
+        text
+    }
+
+    fn helper(&self) {}
+
+    /// Named like the helper.
+    #[ai_function]
+    fn helper(&self, text: String) -> String {
+        text
+    }
+}
+
 fn main() {}

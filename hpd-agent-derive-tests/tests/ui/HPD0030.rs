@@ -45,4 +45,26 @@ impl Others {
     }
 }
 
+#[derive(Default)]
+struct Conditional;
+
+#[tool_harness]
+impl Conditional {
+    /// Is described.
+    #[cfg_attr(any(), doc = "More of it.")]
+    #[ai_function]
+    fn more(&self) {}
+
+    #[cfg_attr(all(), doc = "Is described.")]
+    #[ai_function]
+    fn described(&self) {}
+
+    #[cfg_attr(any(), doc = "Is not there.")]
+    #[ai_function]
+    fn not_described(&self) {}
+
+    #[cfg_attr(all(), ai_function)]
+    fn not_described_under_a_condition(&self) {}
+}
+
 fn main() {}

@@ -36,4 +36,30 @@ impl Tools {
 }
 // ANCHOR_END: example
 
+#[derive(Default)]
+struct Computed;
+
+#[tool_harness]
+impl Computed {
+    #[doc = concat!(" ", "")]
+    #[ai_function]
+    fn computed(&self) {}
+
+    ///
+    #[doc = include_str!("../../src/blank.md")]
+    #[subagent(agent_id = "included")]
+    fn included(&self) -> AgentConfig {
+        AgentConfig::new("Included")
+    }
+
+    /// Has words.
+    #[doc = concat!(" ", "")]
+    #[ai_function]
+    fn words(&self) {}
+
+    #[doc = concat!(" ", "")]
+    #[ai_function(description = "Is described elsewhere.")]
+    fn elsewhere(&self) {}
+}
+
 fn main() {}

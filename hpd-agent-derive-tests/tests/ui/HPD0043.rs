@@ -54,4 +54,22 @@ impl Typed {
     }
 }
 
+#[derive(Default)]
+struct Conditional;
+
+#[tool_harness]
+impl Conditional {
+    /// One is there.
+    #[subagent(agent_id = "e")]
+    fn one(&self, #[cfg(all())] context: &HarnessContext, #[cfg(any())] context: &HarnessContext) -> AgentConfig {
+        AgentConfig::new(context.agent_name())
+    }
+
+    /// Both are there.
+    #[subagent(agent_id = "f")]
+    fn both(&self, #[cfg(all())] one: &HarnessContext, #[cfg(not(any()))] other: &HarnessContext) -> AgentConfig {
+        AgentConfig::new(format!("{} {}", one.agent_name(), other.agent_name()))
+    }
+}
+
 fn main() {}

@@ -55,4 +55,16 @@ impl Others {
     }
 }
 
+#[derive(Default)]
+struct Never;
+
+#[tool_harness]
+impl Never {
+    /// Never returns.
+    #[subagent(agent_id = "g")]
+    fn never(&self) -> ! {
+        panic!()
+    }
+}
+
 fn main() {}

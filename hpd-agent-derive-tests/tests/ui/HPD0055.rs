@@ -41,4 +41,16 @@ impl Others {
     }
 }
 
+#[derive(Default)]
+struct Never;
+
+#[tool_harness]
+impl Never {
+    /// Never returns.
+    #[ai_function]
+    async fn never(&self) -> ! {
+        panic!()
+    }
+}
+
 fn main() {}

@@ -19,6 +19,10 @@ impl Tools {
         AgentConfig::new(context.agent_name())
     }
 
+    fn helper(&self, #[arg(default)] text: String) -> String {
+        text
+    }
+
     /// The receiver.
     #[ai_function]
     fn receiver(#[arg(description = "The tools.")] &self) {}

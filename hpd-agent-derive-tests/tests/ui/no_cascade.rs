@@ -1,5 +1,5 @@
 //! A mistake in one method leaves the block, the other methods and the harness as they are.
-use hpd_agent::{declare::ToolHarness, prelude::*};
+use hpd_agent::prelude::*;
 
 #[derive(Default)]
 struct Tools;

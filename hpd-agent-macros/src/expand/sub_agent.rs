@@ -78,22 +78,16 @@ impl Scope<'_> {
             });
         }
         constants.extend(exclusions(capability, &policies, id.is_some()));
-        let cfgs = &capability.cfgs;
-        constants.extend(sub_agent.metadata.iter().map(|(key, _)| {
-            let span = key.span();
-            let check = quote_spanned!(span=> __hpd::check::metadata_key(&#key));
-            quote!(#(#cfgs)* const _: () = #check;)
-        }));
         (id, policies)
     }
 
     fn define(&self, capability: &Capability, sub_agent: &SubAgent, id: Option<TokenStream>) -> TokenStream {
         let names = Names::new();
         let Names { this, context, .. } = &names;
-        let argument = sub_agent.context.as_ref().map(|Param { cfgs, ty, span, .. }| {
+        let arguments = sub_agent.contexts.iter().map(|Param { cfgs, ty, span, .. }| {
             quote_spanned!(*span=> #(#cfgs)* <#ty as __hpd::HarnessParam<'_>>::from_harness_context(#context))
         });
-        let call = self.call(capability, &names, argument.to_token_stream());
+        let call = self.call(capability, &names, quote!(#(#arguments),*));
         // What is wrong with the value is reported at the return type, what is wrong with a future at the name.
         let output = capability.output;
         let (binding, value) = if capability.is_async {

@@ -19,8 +19,7 @@ use super::{Advice, HarnessIdentity, Recursion, SubAgentAvailability, ToolHarnes
 pub(crate) const WITHOUT_LIMIT: &str = "HPD0080: agents can delegate to each other without limit: ";
 pub(crate) const ARROW: &str = " → ";
 pub(crate) const REMEDY: Advice = Advice {
-    attributes: "; bound one of them with `availability = SubAgentAvailability::through_depth(2)`, or permit it with \
-                 `recursion = Recursion::Allowed`",
+    attributes: "; bound one of them with `availability = through_depth(2)`, or permit it with `recursion = Allowed`",
     values: "; bound one of them with `.with_availability(SubAgentAvailability::through_depth(2))`, or permit it with \
              `.with_recursion(Recursion::Allowed)`",
     file: "; bound one of them with `availability: 2`, or permit it with `recursion: Allowed`",

@@ -159,6 +159,24 @@ impl<T: Serialize> ArgumentDefault for T {
     }
 }
 
+/// What the type of a parameter has to be, so that `#[arg(default)]` says what it is.
+#[doc(hidden)]
+#[diagnostic::on_unimplemented(
+    message = "HPD0058: `{Self}` has no default of its own",
+    label = "needs `Default`",
+    note = "derive it on your type, or say the value: `#[arg(default = …)]`"
+)]
+pub trait OwnDefault {
+    fn own_default() -> Self;
+}
+
+#[diagnostic::do_not_recommend]
+impl<T: Default> OwnDefault for T {
+    fn own_default() -> Self {
+        T::default()
+    }
+}
+
 /// The arguments of one call: the members of a JSON object, not yet deserialized.
 #[doc(hidden)]
 #[derive(Debug)]

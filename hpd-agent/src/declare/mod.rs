@@ -46,7 +46,7 @@ pub use self::{
 pub use self::{
     delegation::{Beyond, Child, Delegates, Fuel, Hop, Look, NoHarness, Nowhere, Reach, Reaches, Through, Trace, Way},
     dynamic::RawSchema,
-    function::{ArgumentDefault, Arguments, IntoToolError, Output, PlainOutput},
+    function::{ArgumentDefault, Arguments, IntoToolError, Output, OwnDefault, PlainOutput},
     harness::{
         Action, CapabilityInfo, CapabilityKind, Entry, ErasedHarness, FunctionAction, FunctionInfo, HarnessKey,
         HarnessParam, HarnessType, Origin, RegisteredHarness, SubAgentAction, SubAgentInfo,

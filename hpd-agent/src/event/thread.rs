@@ -195,7 +195,8 @@ impl ThreadHeader {
     }
 }
 
-/// The metadata keys that the runtime owns; an author who sets one of them is told so when the agent is built.
+/// The metadata keys that the runtime owns; an author who sets one of them is told so: in an attribute by
+/// the macro, which has the same list, and otherwise when the agent is built.
 pub(crate) const RESERVED_METADATA: [&str; 11] = [
     "kind",
     "defaultAgentId",

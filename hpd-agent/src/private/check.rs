@@ -10,7 +10,6 @@ use crate::{
         self, ARROW, AgentInvocationModePolicy, BackgroundNotification, Delegates, HarnessIdentity, Look, REMEDY,
         SubAgentAvailability, SubAgentContextPolicy, Trace, WITHOUT_LIMIT, Way, exclusive, same,
     },
-    event::RESERVED_METADATA,
     id::rules,
     tool::registry,
 };
@@ -123,22 +122,6 @@ pub const fn background_notification(notification: BackgroundNotification, mode:
 #[track_caller]
 const fn refuse(excluded: &exclusive::Excluded) {
     panic!("{}", Text::new().with(excluded.what).with(excluded.remedy.attributes).as_str());
-}
-
-/// A key of an author's own metadata.
-#[track_caller]
-pub const fn metadata_key(key: &&'static str) {
-    let mut reserved: &[&str] = &RESERVED_METADATA;
-    while let [first, rest @ ..] = reserved {
-        if same(first, key) {
-            let text = Text::new()
-                .with("HPD0017: the metadata key \"")
-                .with(key)
-                .with("\" is set by the runtime: choose another");
-            panic!("{}", text.as_str());
-        }
-        reserved = rest;
-    }
 }
 
 /// The names or ids of all tools of a harness, each with its method and whether it is a constant.

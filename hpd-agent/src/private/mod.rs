@@ -30,8 +30,8 @@ pub use crate::{
 };
 use crate::{
     declare::{
-        ArgumentDefault, Arguments, FunctionContext, IntoIdentifiedSubAgent, IntoSubAgent, MetadataValue, ParamInfo,
-        RegisteredHarness, SubAgent, ToolError, ToolParam,
+        ArgumentDefault, Arguments, FunctionContext, IntoIdentifiedSubAgent, IntoSubAgent, MetadataValue, OwnDefault,
+        ParamInfo, RegisteredHarness, SubAgent, ToolError, ToolParam,
     },
     error::BoxError,
     message::ToolOutput,
@@ -137,6 +137,12 @@ pub const fn param_or<T: ToolParam<'static>>(
 /// A default as the model is told it.
 pub fn default_value<T: ArgumentDefault>(default: impl FnOnce() -> T) -> serde_json::Value {
     default().into_default()
+}
+
+/// What a parameter is whose type has a default.
+#[must_use]
+pub fn own_default<T: OwnDefault>() -> T {
+    T::own_default()
 }
 
 /// The value of a parameter.

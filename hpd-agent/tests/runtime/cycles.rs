@@ -70,8 +70,8 @@ async fn a_cycle_that_a_body_makes_is_refused_in_the_words_of_the_compiler() {
         );
         let words = "HPD0080: agents can delegate to each other without limit: \
                      Editing.editor → Reviewing.reviewer → Editing; \
-                     bound one of them with `availability = SubAgentAvailability::through_depth(2)`, \
-                     or permit it with `recursion = Recursion::Allowed`";
+                     bound one of them with `availability = through_depth(2)`, \
+                     or permit it with `recursion = Allowed`";
         assert!(error.ends_with(&format!("): {words}")), "{error}");
     }
 }

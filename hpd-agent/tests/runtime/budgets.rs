@@ -347,18 +347,27 @@ async fn a_limit_of_one_model_call_lets_every_tree_come_to_its_end() {
 
 #[tokio::test]
 async fn usage_is_told_for_the_turn_its_subtree_and_each_agent() {
-    let script = ScriptedChatClient::replies([
-        Reply::tool_call("lead", json!({"input": "a"}))
-            .and_tool_call("worker", json!({"input": "b"}))
-            .with_usage(Usage::new(1, 0)),
-        Reply::tool_call("crew", json!({"input": "c"})).with_usage(Usage::new(2, 0)),
-        Reply::text("worker").with_usage(Usage::new(4, 0)),
-        // An answer that breaks off was paid for all the same.
-        Reply::text("crew").with_usage(Usage::new(8, 0)).and_error(ChatErrorKind::Interrupted, "gone"),
-        Reply::text("lead").with_usage(Usage::new(16, 0)),
-        Reply::text("done").with_usage(Usage::new(32, 0)),
-        Reply::text("more").with_usage(Usage::new(64, 0)),
-    ]);
+    let script = ScriptedChatClient::route()
+        .when_system_contains(
+            "You are a lead.",
+            [
+                Reply::tool_call("crew", json!({"input": "c"})).with_usage(Usage::new(2, 0)),
+                Reply::text("lead").with_usage(Usage::new(16, 0)),
+            ],
+        )
+        .when_system_contains("You are the worker.", [Reply::text("worker").with_usage(Usage::new(4, 0))])
+        .when_system_contains(
+            "You are crew.",
+            // An answer that breaks off was paid for all the same.
+            [Reply::text("crew").with_usage(Usage::new(8, 0)).and_error(ChatErrorKind::Interrupted, "gone")],
+        )
+        .otherwise([
+            Reply::tool_call("lead", json!({"input": "a"}))
+                .and_tool_call("worker", json!({"input": "b"}))
+                .with_usage(Usage::new(1, 0)),
+            Reply::text("done").with_usage(Usage::new(32, 0)),
+            Reply::text("more").with_usage(Usage::new(64, 0)),
+        ]);
     let counting = Counting::new(&script);
     let agent = builder(&script).with_chat_client(counting.clone()).with_tool_harness::<Team>().build().await.unwrap();
     let result = agent.run("Go.").await.unwrap();

@@ -21,25 +21,29 @@ use crate::{
     },
     history::History,
     id::{MessageId, Timestamp},
-    message::{Message, Part, Provenance, Role, ToolCall},
+    message::{
+        DelegationReceipt, DelegationRights, EffectiveDelegation, Message, Part, Provenance, RequestedDelegation, Role,
+        ToolCall,
+    },
     session::ThreadState,
-    subagent::{child_denials, child_run_config, completed, failed, inherited_options, inherits_chat},
+    subagent::{SubAgentCall, child_denials, child_run_config, completed, failed, inherited_options, inherits_chat},
 };
 
 /// So many agents of a line are polled on one stack.
 const NESTED_IN_ONE_TASK: u32 = 8;
 
 impl Lane {
-    /// Runs a child as `invocation` says, waits for its answer and records the result of `call`.
+    /// Runs a child as `asked`, waits for its answer and records the result of `call`.
     pub(crate) async fn delegate(
         self: &Arc<Self>,
         tool: &SubAgentTool,
         call: &ToolCall,
-        invocation: Arc<SubAgentInvocation>,
-        input: Arc<str>,
+        asked: SubAgentCall,
     ) -> Result<(), RunError> {
-        let (child, request) = self.begin_child(tool, &invocation, input).await?;
-        let running = child.drive_nested(request);
+        let SubAgentCall { input, context, mode, requested } = asked;
+        let invocation = Arc::new(tool.identity.invocation(call.id, &self.key, context, mode));
+        let (child, seed, request) = self.begin_child(tool, &invocation, input).await?;
+        let running = Arc::clone(&child).drive_nested(request);
         let ended = if self.depth() % NESTED_IN_ONE_TASK == NESTED_IN_ONE_TASK - 1 {
             // A stack is finite, and the depth of a tree is the author's choice.
             tokio::spawn(running).await.unwrap_or_else(Ended::panicked)
@@ -47,7 +51,10 @@ impl Lane {
             running.await
         };
         let (own, below) = ended.usage;
-        let (body, result) = child_ended(call, invocation, ended);
+        // Only now: nothing of it has to be kept while the child is waited for.
+        let receipt = child.receipt(&invocation, seed, requested)?;
+        let receipt = DelegationReceipt { usage: own, subtree_usage: own + below, ..receipt };
+        let (body, result) = child_ended(call, invocation, receipt, ended);
         let now = Timestamp::now();
         let mut state = self.lock().await;
         state.usage_below += own + below;
@@ -64,9 +71,9 @@ impl Lane {
         tool: &SubAgentTool,
         invocation: &Arc<SubAgentInvocation>,
         input: Arc<str>,
-    ) -> Result<(Arc<Self>, MessageId), RunError> {
+    ) -> Result<(Arc<Self>, Option<u64>, MessageId), RunError> {
         let mut state = self.lock().await;
-        let (child, request) = self.record_child(&mut state, tool, invocation, input)?;
+        let (child, seed, request) = self.record_child(&mut state, tool, invocation, input)?;
         let mut child_state = child.lock().await;
         if let Err(error) = self.flush_both(&mut state, &child, &mut child_state).await {
             // There is no child: this thread must not say so later.
@@ -74,22 +81,39 @@ impl Lane {
             return Err(error);
         }
         drop(child_state);
-        Ok((child, request))
+        Ok((child, seed, request))
     }
 
-    /// Makes a child and records its beginning in both threads.
-    fn record_child(
+    /// What the child gets and may, as far as its beginning says it.
+    fn receipt(
+        &self,
+        invocation: &SubAgentInvocation,
+        seed: Option<u64>,
+        requested: RequestedDelegation,
+    ) -> Result<DelegationReceipt, RunError> {
+        let blueprint = self.blueprint()?;
+        let how = (invocation.context_policy, invocation.mode);
+        let effective = EffectiveDelegation::new(how, Arc::clone(&self.selection), self.max_iterations(blueprint));
+        let tools = self.visible_tools(blueprint).iter().map(|tool| tool.name().shared()).collect();
+        let rights = DelegationRights::new(tools, Arc::clone(&self.denials), self.ceiling);
+        Ok(DelegationReceipt::new(blueprint.agent_id.clone(), seed, requested, (effective, rights)))
+    }
+
+    /// Makes a child and records its beginning in both threads. Says what the conversation that it was given hashes to,
+    /// if it was given one, and its first request.
+    pub(crate) fn record_child(
         self: &Arc<Self>,
         state: &mut LaneState,
         tool: &SubAgentTool,
         invocation: &Arc<SubAgentInvocation>,
         input: Arc<str>,
-    ) -> Result<(Arc<Self>, MessageId), RunError> {
+    ) -> Result<(Arc<Self>, Option<u64>, MessageId), RunError> {
         let now = Timestamp::now();
         let (history, fork_point) = match invocation.context_policy {
             ResolvedContext::Fork => (state.thread.fork_history(), Some(state.thread.fork_point())),
             ResolvedContext::Fresh | ResolvedContext::Isolated => (History::new(), None),
         };
+        let seed = (!history.is_empty()).then(|| history.hash());
         let header = Arc::new(tool.identity.header(invocation, &self.key, fork_point, now));
         let child = Arc::new(self.child_lane(tool, invocation, ThreadState::new(Arc::clone(&header), history))?);
         let request = {
@@ -102,7 +126,7 @@ impl Lane {
         };
         let started = SubAgentInvocationStarted { invocation: Arc::clone(invocation) };
         state.record(&self.source, now, EventBody::SubAgentInvocationStarted(started));
-        Ok((child, request))
+        Ok((child, seed, request))
     }
 
     fn child_lane(
@@ -177,10 +201,15 @@ pub(crate) fn ledger(run: Option<&AgentRunConfig>, above: Option<&Arc<Ledger>>) 
 }
 
 /// What is recorded of a child that has ended, and of the call that began it.
-fn child_ended(call: &ToolCall, invocation: Arc<SubAgentInvocation>, ended: Ended) -> (EventBody, EventBody) {
+fn child_ended(
+    call: &ToolCall,
+    invocation: Arc<SubAgentInvocation>,
+    receipt: DelegationReceipt,
+    ended: Ended,
+) -> (EventBody, EventBody) {
     let ((output, metadata), body) = match ended.outcome {
         Ok(answer) => (
-            completed(&invocation, Arc::clone(&answer.text), &answer.stop),
+            completed(&invocation, receipt, Arc::clone(&answer.text), &answer.stop),
             EventBody::SubAgentInvocationCompleted(SubAgentInvocationCompleted {
                 invocation,
                 summary: Some(answer.text),
@@ -188,7 +217,7 @@ fn child_ended(call: &ToolCall, invocation: Arc<SubAgentInvocation>, ended: Ende
         ),
         Err(error) => {
             let message = error.to_string();
-            let told = failed(&invocation, error.code(), &message, ended.last_text.as_deref());
+            let told = failed(&invocation, receipt, error.code(), &message, ended.last_text.as_deref());
             let body = match error {
                 RunError::Cancelled => EventBody::SubAgentInvocationCancelled(SubAgentInvocationCancelled {
                     invocation,

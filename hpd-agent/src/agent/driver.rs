@@ -60,7 +60,7 @@ impl Lane {
         }
     }
 
-    fn max_iterations(&self, blueprint: &Blueprint) -> u32 {
+    pub(crate) fn max_iterations(&self, blueprint: &Blueprint) -> u32 {
         let of_run = self.run_config.as_ref().and_then(|run| run.max_iterations());
         of_run.unwrap_or_else(|| blueprint.config.max_iterations()).max(1)
     }

@@ -75,6 +75,30 @@ impl Drop for Claim<'_> {
     }
 }
 
+/// A lane as a run of the agent would have it, on a conversation that is there or on a new one. Nothing is claimed and
+/// nothing may be committed.
+pub(super) fn preview_lane(
+    agent: &Agent,
+    key: &ThreadKey,
+    conversation: Option<(ThreadState, Option<AgentId>)>,
+    config: Option<Arc<AgentRunConfig>>,
+) -> Result<Lane, RunError> {
+    let (thread, by) = conversation.map_or((None, None), |(thread, by)| (Some(thread), by));
+    let order = Order {
+        place: Place { key: key.clone(), new: thread.is_none(), agent: by },
+        input: Arc::new(Message::user("")),
+        config,
+    };
+    let tree = Arc::default();
+    let claim = Claim { agent, tree: &tree, key, kept: None, claimed: false };
+    let create = thread.is_none();
+    let thread = match thread {
+        Some(thread) => thread,
+        None => claim.new_thread(&order)?,
+    };
+    claim.lane(thread, create, &order)
+}
+
 impl Claim<'_> {
     async fn run(&mut self, order: Box<Order>) -> Result<RunResult, RunError> {
         let inner = self.agent.inner();

@@ -14,6 +14,7 @@ mod driver;
 mod error;
 mod events;
 mod execute;
+mod explain;
 mod freeze;
 mod inner;
 mod lane;
@@ -37,10 +38,12 @@ pub use self::{
     definition::{AgentDefinition, SubAgentDefinition, ToolDefinition, ToolDefinitionKind},
     error::RunError,
     events::EventStream,
+    explain::{DelegationPreview, ExplainError},
     run::{Run, RunFuture, RunHandle, RunResult},
     tree::AgentUsage,
 };
 use crate::{
+    declare::AgentRunConfig,
     error::IdError,
     event::{ForkPoint, ThreadHeader},
     id::{AgentId, ExecutionId, RequestId, SessionId, ThreadId, ThreadKey},
@@ -311,6 +314,26 @@ impl Thread {
     pub async fn messages(&self) -> Result<Vec<Arc<Message>>, RunError> {
         let key = self.key.clone()?;
         Ok(load(&*self.agent.inner.store, &key).await?.history.iter().cloned().collect())
+    }
+
+    /// What the child behind a subagent tool would see if the agent of this conversation called the tool now, in a run with
+    /// this configuration. Asks no model and nobody, and writes nothing.
+    ///
+    /// # Errors
+    ///
+    /// [`ExplainError`] if there is no such tool, if the call would be refused before anybody is asked, or if there is no
+    /// such conversation.
+    pub async fn explain(
+        &self,
+        tool: &str,
+        arguments: &str,
+        run_config: &AgentRunConfig,
+    ) -> Result<DelegationPreview, ExplainError> {
+        let key = self.key.clone().map_err(RunError::from)?;
+        let thread = load(&*self.agent.inner.store, &key).await.map_err(RunError::from)?;
+        let run_config = (*run_config != AgentRunConfig::default()).then(|| Arc::new(run_config.clone()));
+        let lane = execute::preview_lane(&self.agent, &key, Some((thread, self.agent_id.clone())), run_config)?;
+        Arc::new(lane).explain(tool, arguments)
     }
 
     /// Forks the conversation at its end: the new thread of the same session sees all that was said so far, and what

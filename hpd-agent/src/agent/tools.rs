@@ -147,9 +147,7 @@ impl Lane {
                     Ok(living) => living,
                     Err(reached) => return Ok(Some(no_room(name, reached))),
                 };
-                let SubAgentCall { input, context, mode } = asked;
-                let invocation = sub_agent.identity.invocation(call.id, &self.key, context, mode);
-                self.delegate(sub_agent, call, Arc::new(invocation), input).await.map(|()| None)
+                self.delegate(sub_agent, call, asked).await.map(|()| None)
             }
         }
     }

@@ -6,7 +6,7 @@ use crate::{
     declare::{AgentInvocationModePolicy, Arguments, SubAgentContextPolicy, ToolError},
     event::{InvocationMode, ResolvedContext},
     id::ThreadKey,
-    message::ToolOutput,
+    message::{RequestedDelegation, ToolOutput},
 };
 
 /// What a call of a subagent tool asks for.
@@ -15,6 +15,8 @@ pub(crate) struct SubAgentCall {
     pub(crate) input: Arc<str>,
     pub(crate) context: ResolvedContext,
     pub(crate) mode: InvocationMode,
+    /// What of it the call said itself.
+    pub(crate) requested: RequestedDelegation,
 }
 
 /// Why no child is started.
@@ -92,11 +94,14 @@ impl SubAgentCall {
         if input.trim().is_empty() {
             return Err(ToolError::new("The argument `input` is empty: give the full task as text.").into());
         }
-        let context = resolve_context(choice(&arguments, "context")?, context)?;
+        let (asked_context, asked_mode) = (choice(&arguments, "context")?, choice(&arguments, "invocationMode")?);
+        let is_said = (asked_context.is_some(), asked_mode.is_some());
+        let context = resolve_context(asked_context, context)?;
         let may_wait = mode.is_model_choice();
-        let mode = resolve_mode(choice(&arguments, "invocationMode")?, mode)?;
+        let mode = resolve_mode(asked_mode, mode)?;
+        let requested = RequestedDelegation::new(is_said.0.then_some(context), is_said.1.then_some(mode));
         match mode {
-            InvocationMode::Synchronous => Ok(Self { input, context, mode }),
+            InvocationMode::Synchronous => Ok(Self { input, context, mode, requested }),
             InvocationMode::Background => Err(Refusal::NoBackground { may_wait }),
         }
     }

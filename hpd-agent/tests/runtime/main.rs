@@ -22,6 +22,7 @@ mod faults;
 mod inheritance;
 mod odd_clients;
 mod permissions;
+mod receipts;
 mod schemas;
 mod sessions;
 mod sources;

@@ -10,6 +10,7 @@ use super::{
     driver::Ended,
     lane::{Lane, LaneState},
     ledger::Ledger,
+    resolver::{ResolveError, Resolved},
     tools::result_event,
 };
 use crate::{
@@ -20,10 +21,10 @@ use crate::{
         SubAgentInvocationFailed, SubAgentInvocationStarted,
     },
     history::History,
-    id::{MessageId, Timestamp},
+    id::{MessageId, ThreadKey, Timestamp},
     message::{
-        DelegationReceipt, DelegationRights, EffectiveDelegation, Message, Part, Provenance, RequestedDelegation, Role,
-        ToolCall,
+        DelegationReceipt, DelegationRights, EffectiveDelegation, Message, Part, Provenance, RequestedDelegation,
+        ResultMetadata, Role, ToolCall, ToolOutput,
     },
     session::ThreadState,
     subagent::{SubAgentCall, child_denials, child_run_config, completed, failed, inherited_options, inherits_chat},
@@ -42,7 +43,14 @@ impl Lane {
     ) -> Result<(), RunError> {
         let SubAgentCall { input, context, mode, requested } = asked;
         let invocation = Arc::new(tool.identity.invocation(call.id, &self.key, context, mode));
-        let (child, seed, request) = self.begin_child(tool, &invocation, input).await?;
+        let at = match self.resolve(tool, &invocation.child()).await {
+            Ok(at) => at,
+            Err(error) => {
+                let text = format!("The subagent `{}` was not started: {}.", tool.identity.name, error);
+                return self.commit_result(call, ToolOutput::error(text), ResultMetadata::default()).await;
+            }
+        };
+        let (child, seed, request) = self.begin_child((tool, at), &invocation, input).await?;
         let running = Arc::clone(&child).drive_nested(request);
         let ended = if self.depth() % NESTED_IN_ONE_TASK == NESTED_IN_ONE_TASK - 1 {
             // A stack is finite, and the depth of a tree is the author's choice.
@@ -65,10 +73,21 @@ impl Lane {
         if state.thread.open.is_some() { self.flush(&mut state).await } else { Ok(()) }
     }
 
+    /// The agent of a child that is about to work on a thread.
+    async fn resolve(&self, tool: &SubAgentTool, thread: &ThreadKey) -> Result<Resolved, ResolveError> {
+        let resolver = &self.agent.resolver;
+        if !self.forest.get(tool.child).is_some_and(|child| resolver.is_asked(child)) {
+            return Ok(Resolved::of(&self.forest, tool.child));
+        }
+        // Rare and large: it shall not make every waiting child larger.
+        let known = Some((&self.forest, tool.child));
+        Box::pin(resolver.resolve(&tool.identity.agent_id, thread, known, &*self.agent.agent_store)).await
+    }
+
     /// Makes the child's thread and commits its beginning together with the news of it in this thread.
     async fn begin_child(
         self: &Arc<Self>,
-        tool: &SubAgentTool,
+        tool: (&SubAgentTool, Resolved),
         invocation: &Arc<SubAgentInvocation>,
         input: Arc<str>,
     ) -> Result<(Arc<Self>, Option<u64>, MessageId), RunError> {
@@ -104,7 +123,7 @@ impl Lane {
     pub(crate) fn record_child(
         self: &Arc<Self>,
         state: &mut LaneState,
-        tool: &SubAgentTool,
+        (tool, at): (&SubAgentTool, Resolved),
         invocation: &Arc<SubAgentInvocation>,
         input: Arc<str>,
     ) -> Result<(Arc<Self>, Option<u64>, MessageId), RunError> {
@@ -115,7 +134,8 @@ impl Lane {
         };
         let seed = (!history.is_empty()).then(|| history.hash());
         let header = Arc::new(tool.identity.header(invocation, &self.key, fork_point, now));
-        let child = Arc::new(self.child_lane(tool, invocation, ThreadState::new(Arc::clone(&header), history))?);
+        let child =
+            Arc::new(self.child_lane((tool, at), invocation, ThreadState::new(Arc::clone(&header), history))?);
         let request = {
             let locked = child.state.try_lock();
             let mut child_state = locked.map_err(|_| RunError::Internal { reason: "a new child is in use" })?;
@@ -131,14 +151,12 @@ impl Lane {
 
     fn child_lane(
         self: &Arc<Self>,
-        tool: &SubAgentTool,
+        (tool, at): (&SubAgentTool, Resolved),
         invocation: &SubAgentInvocation,
         thread: ThreadState,
     ) -> Result<Self, RunError> {
-        let blueprint = self
-            .agent
-            .blueprint(tool.child)
-            .ok_or(RunError::Internal { reason: "a subagent's blueprint is missing" })?;
+        let Resolved { forest, index, client: leased, lease } = at;
+        let blueprint = forest.get(index).ok_or(RunError::Internal { reason: "a subagent's blueprint is missing" })?;
         let identity = &tool.identity;
         let scope = self.source.agent.child(identity.name.shared(), identity.agent_id.clone());
         let declared = &tool.rest().run_config;
@@ -146,7 +164,8 @@ impl Lane {
         let parent = inherits_chat(declared, &blueprint.config).then_some(&*self.options);
         let ledger = ledger(run_config.as_deref(), self.ledger.as_ref());
         let deepest = ledger.as_ref().and_then(|ledger| ledger.max_depth()).unwrap_or(u32::MAX);
-        let (client, options) = child_model(&self.client, parent, blueprint, run_config.as_deref());
+        let client = leased.as_ref().unwrap_or(&self.client);
+        let (client, options) = child_model(client, parent, blueprint, run_config.as_deref());
         // Choices belong to a session; what an ancestor was denied for good holds for an isolated child all the same.
         let (memory, remembered) = match invocation.context_policy {
             ResolvedContext::Isolated => (Arc::default(), self.memory.denied()),
@@ -156,7 +175,9 @@ impl Lane {
         Ok(Self {
             agent: Arc::clone(&self.agent),
             tree: Arc::clone(&self.tree),
-            blueprint: tool.child,
+            forest: Arc::clone(&forest),
+            blueprint: index,
+            lease,
             key: thread.header.key.clone(),
             generation: thread.generation,
             source: Arc::new(self.source.child(Arc::new(scope))),

@@ -1,6 +1,6 @@
 use std::{sync::Arc, time::Duration};
 
-use super::tools::panic_message;
+use super::{ResolveError, tools::panic_message};
 use crate::{
     chat::ChatError,
     declare::BudgetLimit,
@@ -73,13 +73,19 @@ pub enum RunError {
     },
     /// The thread is continued by an agent that is not of this tree.
     #[error(
-        "thread `{thread}` is continued by agent `{agent_id}`, which is none of this agent's tree: choose one with `.with_agent(\"…\")`"
+        "thread `{thread}` is continued by agent `{agent_id}`, which is none of this agent's tree and not in its agent store: choose one with `.with_agent(\"…\")`"
     )]
     UnknownAgent {
         /// The thread.
         thread: ThreadKey,
         /// The agent.
         agent_id: AgentId,
+    },
+    /// The agent that continues the thread could not be had.
+    #[error(transparent)]
+    Agent {
+        /// Why.
+        source: ResolveError,
     },
     /// A session or thread id that is not legal.
     #[error(transparent)]
@@ -123,6 +129,7 @@ impl RunError {
             Self::Cancelled => "cancelled",
             Self::ThreadBusy { .. } => "thread_busy",
             Self::UnknownAgent { .. } => "unknown_agent",
+            Self::Agent { source } => source.code(),
             Self::InvalidId(error) => error.code(),
             Self::Session(error) => error.code(),
             Self::Commit(error) => error.code(),

@@ -11,6 +11,7 @@ use super::{
     inner::Kept,
     lane::{Lane, LaneState},
     permit::load_memory,
+    resolver::{ResolveError, Resolved},
     tree::Tree,
 };
 use crate::{
@@ -96,7 +97,10 @@ pub(super) fn preview_lane(
         Some(thread) => thread,
         None => claim.new_thread(&order)?,
     };
-    claim.lane(thread, create, &order)
+    let agent_id = order.place.agent.as_ref().unwrap_or(&thread.header.default_agent_id);
+    let unknown = || RunError::UnknownAgent { thread: key.clone(), agent_id: agent_id.clone() };
+    let at = Resolved::of(&agent.inner().forest, agent.inner().forest.find(agent_id).ok_or_else(unknown)?);
+    claim.lane(thread, create, &order, at)
 }
 
 impl Claim<'_> {
@@ -154,7 +158,8 @@ impl Claim<'_> {
         create: bool,
         order: &Order,
     ) -> Result<(Arc<Lane>, MessageId), RunError> {
-        let lane = Arc::new(self.lane(thread, create, order)?);
+        let at = self.resolve(&thread, order).await?;
+        let lane = Arc::new(self.lane(thread, create, order, at)?);
         let now = Timestamp::now();
         let mut state = lane.lock().await;
         state.after = after.map(Box::new);
@@ -198,18 +203,42 @@ impl Claim<'_> {
         }
     }
 
-    /// The agent that works on the thread: the one that was asked for, or the one that continues the thread. A child
-    /// that is continued keeps its name, its depth and what it was denied.
-    fn lane(&self, thread: ThreadState, create: bool, order: &Order) -> Result<Lane, RunError> {
+    /// The blueprint of the agent that works on the thread: the tree's, or one that the agent store has.
+    async fn resolve(&self, thread: &ThreadState, order: &Order) -> Result<Resolved, RunError> {
         let inner = self.agent.inner();
         let agent_id = order.place.agent.as_ref().unwrap_or(&thread.header.default_agent_id);
-        let unknown = || RunError::UnknownAgent { thread: self.key.clone(), agent_id: agent_id.clone() };
-        let index = inner.find(agent_id).ok_or_else(unknown)?;
-        let (root, blueprint) = (self.agent.root()?, inner.blueprint(index).ok_or_else(unknown)?);
-        let client = root.client.clone().or_else(|| inner.client.clone());
+        let known = inner.forest.find(agent_id);
+        let child = known.and_then(|index| inner.forest.get(index));
+        match known {
+            Some(0) => return Ok(Resolved::of(&inner.forest, 0)),
+            Some(index) if !child.is_some_and(|child| inner.resolver.is_asked(child)) => {
+                return Ok(Resolved::of(&inner.forest, index));
+            }
+            _ => {}
+        }
+        let known = known.map(|index| (&inner.forest, index));
+        match Box::pin(inner.resolver.resolve(agent_id, self.key, known, &*inner.agent_store)).await {
+            Ok(at) => Ok(at),
+            Err(ResolveError::NotFound { id }) => {
+                Err(RunError::UnknownAgent { thread: self.key.clone(), agent_id: id })
+            }
+            Err(source) => Err(RunError::Agent { source }),
+        }
+    }
+
+    /// The agent that works on the thread: the one that was asked for, or the one that continues the thread. A child
+    /// that is continued keeps its name, its depth and what it was denied.
+    fn lane(&self, thread: ThreadState, create: bool, order: &Order, at: Resolved) -> Result<Lane, RunError> {
+        let inner = self.agent.inner();
+        let Resolved { forest, index, client: leased, lease } = at;
+        let missing = || RunError::Internal { reason: "a blueprint is missing" };
+        let (root, blueprint) = (self.agent.root()?, forest.get(index).ok_or_else(missing)?);
+        let agent_id = &blueprint.agent_id;
+        let client = leased.or_else(|| root.client.clone()).or_else(|| inner.client.clone());
         let client = client.ok_or(RunError::Internal { reason: "the agent has no chat client" })?;
         let config = order.config.clone();
-        let inherited = (index > 0).then_some(&*root.options);
+        let is_root = std::ptr::eq(root, blueprint);
+        let inherited = (!is_root).then_some(&*root.options);
         let (client, options) = child_model(&client, inherited, blueprint, config.as_deref());
         let own = blueprint.config.max_sub_agent_depth();
         let (scope, denials, ceiling) = match &thread.last_agent {
@@ -227,7 +256,9 @@ impl Claim<'_> {
         Ok(Lane {
             agent: Arc::clone(inner),
             tree: Arc::clone(self.tree),
+            forest: Arc::clone(&forest),
             blueprint: index,
+            lease,
             key: self.key.clone(),
             generation: thread.generation,
             source: Arc::new(EventSource::root(scope)),

@@ -2,7 +2,7 @@
 
 use std::{fmt, sync::Arc};
 
-use super::{Agent, RunError, blueprint::ToolKind, execute::preview_lane, lane::Lane};
+use super::{Agent, RunError, blueprint::ToolKind, execute::preview_lane, lane::Lane, resolver::Resolved};
 use crate::{
     chat::ChatOptions,
     declare::{AgentRunConfig, Budget, ToolFilter},
@@ -161,8 +161,9 @@ impl Lane {
             .map_err(|refusal| refused(refusal.into_output(name, &self.key).text().to_owned()))?;
         let call = CallId::new(MessageId::generate(), 0);
         let invocation = Arc::new(sub_agent.identity.invocation(call, &self.key, asked.context, asked.mode));
+        let at = Resolved::of(&self.forest, sub_agent.child);
         let mut state = self.state.try_lock().map_err(|_| RunError::Internal { reason: "a preview is in use" })?;
-        let (child, ..) = self.record_child(&mut state, sub_agent, &invocation, asked.input)?;
+        let (child, ..) = self.record_child(&mut state, (sub_agent, at), &invocation, asked.input)?;
         let of_child = child.blueprint()?;
         let child_state = child.state.try_lock().map_err(|_| RunError::Internal { reason: "a preview is in use" })?;
         Ok(DelegationPreview {

@@ -59,7 +59,10 @@ pub(crate) enum DefinitionSource {
     /// The agent that carries the declaration's harness.
     Parent { is_there: bool },
     /// The agent store.
-    Stored { is_there: bool },
+    Stored {
+        /// The version that was loaded.
+        version: Option<u64>,
+    },
 }
 
 /// A harness whose declarations are evaluated.
@@ -359,7 +362,7 @@ impl Freezer {
         let (config, source) = match source {
             SubAgentSource::Supplied(config) => (config, DefinitionSource::Supplied),
             SubAgentSource::Parent => (AgentConfig::new(""), DefinitionSource::Parent { is_there: false }),
-            SubAgentSource::Stored => (AgentConfig::new(""), DefinitionSource::Stored { is_there: false }),
+            SubAgentSource::Stored => (AgentConfig::new(""), DefinitionSource::Stored { version: None }),
         };
         let declared = harnesses.len();
         self.add_named(&config, &mut harnesses, at);

@@ -9,12 +9,13 @@ use tokio::sync::Semaphore;
 
 use super::{
     RunError,
-    blueprint::{Blueprint, Client},
+    blueprint::{Client, Forest},
+    resolver::Resolver,
     tree::Tree,
 };
 use crate::{
     declare::PriceTable,
-    id::{AgentId, EventId, SessionId, ThreadKey},
+    id::{EventId, SessionId, ThreadKey},
     permission::{Permissions, SessionMemory},
     session::ThreadState,
     store::{AgentStore, SessionStore},
@@ -24,8 +25,8 @@ use crate::{
 const KEPT_THREADS: usize = 128;
 
 pub(crate) struct AgentInner {
-    /// Index 0 is the root agent.
-    blueprints: Vec<Blueprint>,
+    pub(crate) forest: Arc<Forest>,
+    pub(crate) resolver: Resolver,
     pub(crate) client: Option<Client>,
     pub(crate) permissions: Permissions,
     pub(crate) store: Arc<dyn SessionStore>,
@@ -58,7 +59,7 @@ pub(crate) struct Kept {
 
 impl AgentInner {
     pub(crate) fn new(
-        blueprints: Vec<Blueprint>,
+        (forest, resolver): (Arc<Forest>, Resolver),
         client: Option<Client>,
         permissions: Permissions,
         store: Arc<dyn SessionStore>,
@@ -66,22 +67,8 @@ impl AgentInner {
         limits: (PriceTable, Option<Semaphore>),
     ) -> Self {
         let (prices, model_slots) = limits;
-        Self { blueprints, client, permissions, store, agent_store, prices, model_slots, threads: Mutex::default() }
-    }
-
-    /// The blueprint at an index that a tool or a lane was given by the builder.
-    pub(crate) fn blueprint(&self, index: usize) -> Option<&Blueprint> {
-        self.blueprints.get(index)
-    }
-
-    /// The blueprints of all agents of this tree; the root's is the first.
-    pub(crate) fn blueprints(&self) -> &[Blueprint] {
-        &self.blueprints
-    }
-
-    /// The index of the blueprint of an agent of this tree.
-    pub(crate) fn find(&self, agent: &AgentId) -> Option<usize> {
-        self.blueprints.iter().position(|blueprint| blueprint.agent_id == *agent)
+        let threads = Mutex::default();
+        Self { forest, resolver, client, permissions, store, agent_store, prices, model_slots, threads }
     }
 
     fn lock(&self) -> MutexGuard<'_, Threads> {

@@ -9,8 +9,8 @@ use smallvec::SmallVec;
 use tokio::sync::{Mutex, MutexGuard};
 
 use super::{
-    RunError,
-    blueprint::{Blueprint, Client},
+    AgentLease, RunError,
+    blueprint::{Blueprint, Client, Forest},
     inner::AgentInner,
     ledger::{Ledger, Reached},
     tree::Tree,
@@ -33,8 +33,12 @@ const RESUBMISSIONS: u32 = 3;
 pub(crate) struct Lane {
     pub(crate) agent: Arc<AgentInner>,
     pub(crate) tree: Arc<Tree>,
+    pub(crate) forest: Arc<Forest>,
     /// Index of the blueprint.
     pub(crate) blueprint: usize,
+    /// Kept for as long as the blueprint is used.
+    #[expect(dead_code, reason = "only to be dropped")]
+    pub(crate) lease: Option<Box<AgentLease>>,
     pub(crate) key: ThreadKey,
     pub(crate) generation: u64,
     pub(crate) source: Arc<EventSource>,
@@ -130,7 +134,7 @@ impl LaneState {
 impl Lane {
     /// The blueprint of the agent.
     pub(crate) fn blueprint(&self) -> Result<&Blueprint, RunError> {
-        self.agent.blueprint(self.blueprint).ok_or(RunError::Internal { reason: "the agent's blueprint is missing" })
+        self.forest.get(self.blueprint).ok_or(RunError::Internal { reason: "the agent's blueprint is missing" })
     }
 
     pub(crate) fn depth(&self) -> u32 {

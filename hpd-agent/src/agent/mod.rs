@@ -7,6 +7,7 @@ mod blueprint;
 mod build_error;
 mod builder;
 mod canonical;
+mod compile;
 mod cycles;
 mod definition;
 mod delegate;
@@ -23,6 +24,7 @@ mod materialize;
 mod model;
 mod permit;
 mod place;
+mod resolver;
 mod run;
 mod schemas;
 mod sources;
@@ -39,6 +41,7 @@ pub use self::{
     error::RunError,
     events::EventStream,
     explain::{DelegationPreview, ExplainError},
+    resolver::{AgentLease, AgentRuntimeResolver, ResolveError},
     run::{Run, RunFuture, RunHandle, RunResult},
     tree::AgentUsage,
 };
@@ -129,7 +132,7 @@ impl Agent {
     }
 
     fn root(&self) -> Result<&Blueprint, RunError> {
-        self.inner.blueprint(0).ok_or(RunError::Internal { reason: "the agent's blueprint is missing" })
+        self.inner.forest.get(0).ok_or(RunError::Internal { reason: "the agent's blueprint is missing" })
     }
 
     /// The agent's id.
@@ -161,7 +164,7 @@ impl Agent {
     /// ```
     #[must_use]
     pub fn definitions(&self) -> Vec<AgentDefinition> {
-        self.inner.blueprints().iter().map(AgentDefinition::of).collect()
+        self.inner.forest.iter().map(AgentDefinition::of).collect()
     }
 
     /// Where its threads are kept.

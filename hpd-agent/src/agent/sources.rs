@@ -8,7 +8,7 @@ use std::{
 };
 
 use super::{
-    BuildProblem,
+    BuildProblem, ResolveError,
     blueprint::ToolKind,
     freeze::{Definition, DefinitionSource, Freezer},
 };
@@ -39,7 +39,7 @@ impl Freezer {
     async fn load(&mut self, index: usize, store: &dyn AgentStore) {
         let Some(definition) = self.definitions.get(index) else { return };
         let is_known = |id: &AgentId| self.definitions.iter().take(index).any(|earlier| earlier.agent_id == *id);
-        if definition.source != (DefinitionSource::Stored { is_there: false }) || is_known(&definition.agent_id) {
+        if definition.source != (DefinitionSource::Stored { version: None }) || is_known(&definition.agent_id) {
             return;
         }
         let (id, at) = (definition.agent_id.clone(), definition.at.clone());
@@ -51,7 +51,7 @@ impl Freezer {
                 Ok(config) => {
                     self.add_named(&config, &mut harnesses, &at);
                     if let Some(definition) = self.definitions.get_mut(index) {
-                        definition.source = DefinitionSource::Stored { is_there: true };
+                        definition.source = DefinitionSource::Stored { version: Some(record.version) };
                         (definition.config, definition.harnesses) = (config, harnesses);
                     }
                 }
@@ -72,7 +72,7 @@ impl Freezer {
     /// What is wrong with it has been said.
     fn settle(&mut self, index: usize) {
         if let Some(definition) = self.definitions.get_mut(index) {
-            definition.source = DefinitionSource::Stored { is_there: true };
+            definition.source = DefinitionSource::Stored { version: Some(0) };
             definition.config = AgentConfig::new(definition.agent_id.as_str());
         }
     }
@@ -93,7 +93,7 @@ impl Freezer {
         for (index, definition) in self.definitions.iter().enumerate() {
             let Some(&own) = first.get(&definition.agent_id).filter(|own| **own != index && is_stored(definition))
             else {
-                if definition.source == (DefinitionSource::Stored { is_there: false }) {
+                if definition.source == (DefinitionSource::Stored { version: None }) {
                     self.problems.push(BuildProblem::StoredAgentNotFound {
                         at: definition.at.to_string(),
                         id: definition.agent_id.to_string(),
@@ -154,6 +154,35 @@ impl Freezer {
                 }
             }
         }
+    }
+
+    /// Gives declared children the definitions that the store has of them, without comparing and without writing: what a
+    /// child of its parent's configuration is was decided when its owner's agent was built.
+    pub(crate) async fn take_recorded(&mut self, store: &dyn AgentStore) -> Result<(), ResolveError> {
+        for index in 0..self.definitions.len() {
+            let Some(definition) = self.definitions.get(index) else { continue };
+            if !matches!(definition.source, DefinitionSource::Supplied | DefinitionSource::Parent { .. }) {
+                continue;
+            }
+            let (id, at) = (definition.agent_id.clone(), definition.at.clone());
+            let Some(record) = store.load(id.clone()).await? else { continue };
+            let here = at.owner();
+            if record.owner.as_deref() != Some(&*here) {
+                let stored = record.owner.as_deref().unwrap_or("nobody").to_owned();
+                return Err(ResolveError::Owned { id, here, stored });
+            }
+            // Of the others the declaration says the same as the record.
+            if definition.source != DefinitionSource::Supplied
+                && let Ok(config) = config_of(&record)
+            {
+                let mut harnesses = Vec::new();
+                self.add_named(&config, &mut harnesses, &at);
+                if let Some(definition) = self.definitions.get_mut(index) {
+                    (definition.config, definition.harnesses) = (config, harnesses);
+                }
+            }
+        }
+        Ok(())
     }
 
     fn children(&self, parent: usize) -> Vec<usize> {

@@ -23,6 +23,7 @@ mod inheritance;
 mod odd_clients;
 mod permissions;
 mod receipts;
+mod resolving;
 mod schemas;
 mod sessions;
 mod sources;

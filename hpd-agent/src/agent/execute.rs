@@ -8,9 +8,10 @@ use super::{
     Agent, RunError, RunResult,
     delegate::child_model,
     driver::Ended,
-    inner::Kept,
+    inner::{Claimed, Kept},
     lane::{Lane, LaneState},
     permit::load_memory,
+    queue::Turn,
     tree::Tree,
 };
 use crate::{
@@ -29,6 +30,8 @@ pub(super) struct Order {
     pub(super) place: Place,
     pub(super) input: Arc<Message>,
     pub(super) config: Option<Arc<AgentRunConfig>>,
+    /// It waits until the thread is free.
+    pub(super) queued: bool,
 }
 
 /// Where a run happens.
@@ -36,6 +39,8 @@ pub(super) struct Place {
     pub(super) key: ThreadKey,
     /// The thread is known to be new.
     pub(super) new: bool,
+    /// The thread must be there already.
+    pub(super) existing: bool,
     /// The agent that shall work; `None`: the one that continues the thread.
     pub(super) agent: Option<AgentId>,
 }
@@ -50,36 +55,71 @@ impl Drop for OpenTree {
 }
 
 /// The task of a root run.
-pub(super) async fn execute(agent: Agent, tree: OpenTree, order: Box<Order>) -> Result<RunResult, RunError> {
-    let key = order.place.key.clone();
-    // Whatever happens, the thread is free afterwards.
-    let mut claim = Claim { agent: &agent, tree: &tree.0, key: &key, kept: None, claimed: false };
+pub(super) async fn execute(mut claim: Claim, _tree: OpenTree, order: Box<Order>) -> Result<RunResult, RunError> {
     let result = claim.run(order).await;
+    // Whatever happens, the thread is free afterwards.
     drop(claim);
     result
 }
 
-struct Claim<'a> {
-    agent: &'a Agent,
-    tree: &'a Arc<Tree>,
-    key: &'a ThreadKey,
-    kept: Option<Box<Kept>>,
-    claimed: bool,
+/// A run's right to its thread, or its place in the queue for it. Given back when it is dropped.
+pub(super) struct Claim {
+    agent: Agent,
+    tree: Arc<Tree>,
+    key: ThreadKey,
+    hold: Hold,
 }
 
-impl Drop for Claim<'_> {
+enum Hold {
+    Waiting(Turn),
+    Held(Option<Box<Kept>>),
+}
+
+impl Drop for Claim {
     fn drop(&mut self) {
-        if self.claimed {
-            self.agent.inner().release(self.key, self.kept.take());
+        let inner = self.agent.inner();
+        match &mut self.hold {
+            Hold::Held(kept) => inner.release(&self.key, kept.take()),
+            Hold::Waiting(turn) => {
+                inner.leave(&self.key, &self.tree);
+                // Its turn may have come this very moment.
+                if let Ok(kept) = turn.try_recv() {
+                    inner.release(&self.key, kept);
+                }
+            }
         }
     }
 }
 
-impl Claim<'_> {
+impl Claim {
+    pub(super) fn new(agent: &Agent, tree: &Arc<Tree>, order: &Order) -> Result<Self, RunError> {
+        let Place { key, new, .. } = &order.place;
+        let hold = match agent.inner().claim(key, tree, *new, order.queued)? {
+            Claimed::Now(kept) => Hold::Held(kept),
+            Claimed::Later(turn) => Hold::Waiting(turn),
+        };
+        Ok(Self { agent: agent.clone(), tree: Arc::clone(tree), key: key.clone(), hold })
+    }
+
+    /// Waits until the thread is this run's. Gives what is kept of it.
+    async fn acquire(&mut self) -> Result<Option<Box<Kept>>, RunError> {
+        if let Hold::Waiting(turn) = &mut self.hold {
+            let kept = tokio::select! {
+                biased;
+                () = self.tree.cancellation.wait() => return Err(RunError::Cancelled),
+                kept = turn => kept,
+            };
+            let kept = kept.map_err(|_| RunError::Internal { reason: "the queue of a thread is gone" })?;
+            self.hold = Hold::Held(kept);
+        }
+        match &mut self.hold {
+            Hold::Held(kept) => Ok(kept.take()),
+            Hold::Waiting(_) => Ok(None),
+        }
+    }
+
     async fn run(&mut self, order: Box<Order>) -> Result<RunResult, RunError> {
-        let inner = self.agent.inner();
-        let kept = inner.claim(self.key, self.tree, order.place.new)?;
-        self.claimed = true;
+        let kept = self.acquire().await?;
         let (lane, request) = match kept {
             Some(kept) => match self.begin(kept.state, Some(kept.last_event), false, &order).await {
                 // Another process has continued, deleted or replaced the thread: what was kept is old.
@@ -115,7 +155,7 @@ impl Claim<'_> {
         if !fatal && let Some(lane) = Arc::into_inner(lane) {
             let state = lane.state.into_inner();
             if let Some(last_event) = last_event.filter(|_| state.is_committed()) {
-                self.kept = Some(Box::new(Kept { state: state.thread, last_event, memory: lane.memory }));
+                self.hold = Hold::Held(Some(Box::new(Kept { state: state.thread, last_event, memory: lane.memory })));
             }
         }
         answer
@@ -139,7 +179,11 @@ impl Claim<'_> {
         }
         lane.record_start(&mut state, now, Arc::clone(&order.input))?;
         let request = lane.record_request(&mut state, now);
-        lane.flush(&mut state).await?;
+        lane.began();
+        if let Err(error) = lane.flush(&mut state).await {
+            lane.ended();
+            return Err(error);
+        }
         drop(state);
         Ok((lane, request))
     }
@@ -165,10 +209,10 @@ impl Claim<'_> {
 
     async fn open_thread(&self, order: &Order) -> Result<(ThreadState, bool), RunError> {
         let store = &*self.agent.inner().store;
-        load_memory(store, self.key, &self.memory()).await?;
-        match load(store, self.key).await {
+        load_memory(store, &self.key, &self.memory()).await?;
+        match load(store, &self.key).await {
             Ok(thread) => Ok((thread, false)),
-            Err(SessionError::NotFound { .. }) => Ok((self.new_thread(order)?, true)),
+            Err(SessionError::NotFound { .. }) if !order.place.existing => Ok((self.new_thread(order)?, true)),
             Err(error) => Err(error.into()),
         }
     }
@@ -199,8 +243,9 @@ impl Claim<'_> {
         };
         Ok(Lane {
             agent: Arc::clone(inner),
-            tree: Arc::clone(self.tree),
+            tree: Arc::clone(&self.tree),
             blueprint: index,
+            forked: thread.header.is_forked_child(),
             key: self.key.clone(),
             generation: thread.generation,
             source: Arc::new(EventSource::root(scope)),

@@ -34,6 +34,8 @@ pub(crate) struct Lane {
     pub(crate) tree: Arc<Tree>,
     /// Index of the blueprint.
     pub(crate) blueprint: usize,
+    /// The thread is one of a forked child.
+    pub(crate) forked: bool,
     pub(crate) key: ThreadKey,
     pub(crate) generation: u64,
     pub(crate) source: Arc<EventSource>,

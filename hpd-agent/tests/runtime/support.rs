@@ -10,7 +10,7 @@ use std::{
 
 use hpd_agent::{
     agent::{AgentBuilder, RunResult},
-    chat::BoxFuture,
+    chat::{BoxFuture, ChatRequest},
     event::{Event, ThreadHeader},
     id::{OwnerId, SessionId, ThreadKey},
     message::{Message, ToolResult},
@@ -80,6 +80,11 @@ pub(crate) async fn journal(agent: &Agent, thread: &ThreadKey) -> Vec<Arc<Event>
 
 pub(crate) fn types(events: &[Arc<Event>]) -> Vec<&str> {
     events.iter().map(|event| event.type_name()).collect()
+}
+
+/// The instructions of a child without what a forked one is told of its task.
+pub(crate) fn instructions(request: &ChatRequest) -> &str {
+    request.system.split("\n\n# Your task").next().unwrap_or_default()
 }
 
 /// The headers of the children of a thread.

@@ -231,15 +231,17 @@ impl Claim {
         let inherited = (index > 0).then_some(&*root.options);
         let (client, options) = child_model(&client, inherited, blueprint, config.as_deref());
         let own = blueprint.config.max_sub_agent_depth();
+        // A child has the name of its tool, also when another agent spoke in its stead.
+        let name = match &thread.header.origin {
+            Some(origin) if *agent_id == thread.header.default_agent_id => origin.sub_agent_name.shared(),
+            _ => Arc::clone(blueprint.config.shared_name()),
+        };
         let (scope, denials, ceiling) = match &thread.last_agent {
             Some((scope, settings)) if scope.depth > 0 => {
                 let ceiling = settings.budget.max_sub_agent_depth.min(own);
-                (scope.continued_by(blueprint.config.shared_name(), agent_id), Arc::clone(&settings.denials), ceiling)
+                (scope.continued_by(&name, agent_id), Arc::clone(&settings.denials), ceiling)
             }
-            _ => {
-                let name = Arc::clone(blueprint.config.shared_name());
-                (Arc::new(AgentScope::root(name, agent_id.clone())), Arc::default(), own)
-            }
+            _ => (Arc::new(AgentScope::root(name, agent_id.clone())), Arc::default(), own),
         };
         Ok(Lane {
             agent: Arc::clone(inner),

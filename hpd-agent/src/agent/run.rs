@@ -142,7 +142,8 @@ impl Run {
     /// started yet. Runs that wait get the thread in the order in which they were started. One that is cancelled or
     /// dropped meanwhile leaves the queue and nothing else behind: its input is not in the conversation.
     ///
-    /// The queue is one of this agent and its clones. A thread that another process works on is not waited for.
+    /// The queue is one of this agent and its clones: a thread that another process works on is not waited for. A function
+    /// that awaits a run queued on the thread that it was called from waits for itself.
     ///
     /// ```
     /// # use hpd_agent::{prelude::*, testing::{Hold, Reply, ScriptedChatClient}};

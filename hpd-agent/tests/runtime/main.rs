@@ -10,6 +10,7 @@
 
 mod build;
 mod cancellation;
+mod continuing;
 mod cycles;
 #[cfg(feature = "definition-files")]
 mod definitions;
@@ -18,9 +19,11 @@ mod dynamic;
 mod events;
 mod failures;
 mod faults;
+mod graph;
 mod inheritance;
 mod odd_clients;
 mod permissions;
+mod queue;
 mod schemas;
 mod sessions;
 mod sources;

@@ -110,6 +110,8 @@ pub(crate) struct TestStore {
     /// Which commit fails, from 0, and how.
     pub(crate) fault: Option<(Fault, usize)>,
     pub(crate) commits: AtomicUsize,
+    /// How often a journal was read.
+    pub(crate) reads: AtomicUsize,
 }
 
 /// How a commit fails.
@@ -179,6 +181,7 @@ impl SessionStore for TestStore {
         from: u64,
         limit: usize,
     ) -> BoxFuture<'_, Result<Vec<Record>, StoreError>> {
+        self.reads.fetch_add(1, Ordering::SeqCst);
         self.inner.read(thread, generation, from, limit)
     }
     fn threads(&self, query: ThreadQuery) -> BoxFuture<'_, Result<Vec<ThreadRecord>, StoreError>> {

@@ -21,6 +21,8 @@ pub(crate) struct Blueprint {
     pub(crate) agent_id: AgentId,
     pub(crate) config: AgentConfig,
     pub(crate) system: Arc<str>,
+    /// The same in the thread of a forked child, once there was one.
+    pub(crate) forked_system: OnceLock<Arc<str>>,
     pub(crate) options: Arc<ChatOptions>,
     /// Its own client; `None`: the one of the agent that runs it.
     pub(crate) client: Option<Client>,

@@ -56,6 +56,7 @@ pub(super) fn compile(
             shown.push(Shown { agent: agent_id.clone(), own, tools });
             Blueprint {
                 system: config.system_prompt(),
+                forked_system: std::sync::OnceLock::new(),
                 options: config.chat().map_or_else(|| Arc::clone(&no_options), |chat| Arc::new(chat.options.clone())),
                 client: client.map(Client),
                 tools: table,

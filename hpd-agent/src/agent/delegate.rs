@@ -94,9 +94,11 @@ impl Lane {
         let mut state = self.lock().await;
         let (child, seed, request) = self.record_child(&mut state, tool, invocation, input)?;
         let mut child_state = child.lock().await;
+        child.began();
         if let Err(error) = self.flush_both(&mut state, &child, &mut child_state).await {
             // There is no child: this thread must not say so later.
             state.retract();
+            child.ended();
             return Err(error);
         }
         drop(child_state);
@@ -178,6 +180,7 @@ impl Lane {
             forest: Arc::clone(&forest),
             blueprint: index,
             lease,
+            forked: thread.header.is_forked_child(),
             key: thread.header.key.clone(),
             generation: thread.generation,
             source: Arc::new(self.source.child(Arc::new(scope))),

@@ -17,6 +17,7 @@ use crate::{
     future::BoxFuture,
     id::{EventId, MessageId, Timestamp, TurnId},
     message::{Message, ResultMetadata, StopReason, ToolCall, ToolOutput, Usage},
+    subagent::forked_system,
     turn::{self, Finish, Step},
 };
 
@@ -47,17 +48,31 @@ impl Ended {
     }
 }
 
+/// An execution that goes on. However it ends, its thread is free afterwards.
+struct Working<'a>(&'a Lane);
+
+impl Drop for Working<'_> {
+    fn drop(&mut self) {
+        self.0.ended();
+    }
+}
+
 impl Lane {
-    /// The system prompt: the agent's own, with what this run says put over it.
+    /// The system prompt: the agent's own, with what this run says put over it; and behind it, for a forked child, what
+    /// its task is.
     pub(crate) fn system(&self, blueprint: &Blueprint) -> Arc<str> {
         let own = || Arc::clone(&blueprint.system);
-        let Some(run) = &self.run_config else { return own() };
+        let Some(run) = &self.run_config else {
+            let forked = || Arc::clone(blueprint.forked_system.get_or_init(|| forked_system(&blueprint.system)));
+            return if self.forked { forked() } else { own() };
+        };
         let system = run.system_instructions().map_or_else(own, Arc::from);
-        match run.additional_instructions() {
+        let system = match run.additional_instructions() {
             None => system,
             Some(more) if system.is_empty() => more.into(),
             Some(more) => format!("{system}\n\n{more}").into(),
-        }
+        };
+        if self.forked { forked_system(&system) } else { system }
     }
 
     pub(crate) fn max_iterations(&self, blueprint: &Blueprint) -> u32 {
@@ -107,15 +122,25 @@ impl Lane {
 
     /// Runs the turn to its end. The first request is recorded already.
     pub(crate) async fn drive(self: Arc<Self>, first_request: MessageId) -> Ended {
+        let _working = Working(&self);
+        let outcome = self.turn(first_request).await;
+        self.finish(outcome).await
+    }
+
+    /// Says that something works on the thread: before the journal does, so that nobody finds an execution there whose
+    /// runtime is not known.
+    pub(crate) fn began(&self) {
         if let Some(execution) = self.source.execution {
             self.tree.began(&self.key, execution);
         }
-        let outcome = self.turn(first_request).await;
-        let ended = self.finish(outcome).await;
+    }
+
+    /// Says that nothing does any more.
+    pub(crate) fn ended(&self) {
         if let Some(execution) = self.source.execution {
             self.tree.ended(execution);
+            self.agent.freed(&self.key);
         }
-        ended
     }
 
     /// The same as a child: the one place where agents nest. The future of a child is part of its parent's.

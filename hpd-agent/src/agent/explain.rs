@@ -2,7 +2,7 @@
 
 use std::{fmt, sync::Arc};
 
-use super::{Agent, RunError, blueprint::ToolKind, execute::preview_lane, lane::Lane, resolver::Resolved};
+use super::{Agent, RunError, blueprint::ToolKind, lane::Lane, resolver::Resolved, spot::Spot};
 use crate::{
     chat::ChatOptions,
     declare::{AgentRunConfig, Budget, ToolFilter},
@@ -134,7 +134,7 @@ impl Agent {
     /// [`ExplainError`] if there is no such tool, or if the call would be refused before anybody is asked.
     pub fn explain(&self, tool: &str, arguments: &str) -> Result<DelegationPreview, ExplainError> {
         let key = ThreadKey::of(SessionId::trusted("preview"), super::main_thread());
-        let lane = Arc::new(preview_lane(self, &key, None, None)?);
+        let lane = Arc::new(Spot::preview(self, key, None, None)?);
         lane.explain(tool, arguments)
     }
 }

@@ -39,6 +39,8 @@ pub(crate) struct Lane {
     /// Kept for as long as the blueprint is used.
     #[expect(dead_code, reason = "only to be dropped")]
     pub(crate) lease: Option<Box<AgentLease>>,
+    /// The thread is one of a forked child.
+    pub(crate) forked: bool,
     pub(crate) key: ThreadKey,
     pub(crate) generation: u64,
     pub(crate) source: Arc<EventSource>,

@@ -24,10 +24,12 @@ mod materialize;
 mod model;
 mod permit;
 mod place;
+mod queue;
 mod resolver;
 mod run;
 mod schemas;
 mod sources;
+mod spot;
 mod tools;
 mod tree;
 
@@ -52,7 +54,7 @@ use crate::{
     id::{AgentId, ExecutionId, RequestId, SessionId, ThreadId, ThreadKey},
     message::{Message, Part, Role},
     permission::{PermissionDecision, PermissionRequest, RespondOutcome},
-    session::{SessionError, load},
+    session::{SessionError, ThreadGraph, load, survey},
     store::{AgentStore, Append, Batch, SessionStore},
 };
 
@@ -183,7 +185,7 @@ impl Agent {
     pub fn run(&self, input: impl Into<Input>) -> Run {
         let session = SessionId::trusted(format!("{:032x}", crate::id::random_u128()));
         let key = ThreadKey::of(session, main_thread());
-        Run::new(self.clone(), Ok(Place { key, new: true, agent: None }), input.into().0)
+        Run::new(self.clone(), Ok(Place { key, new: true, existing: false, agent: None }), input.into().0)
     }
 
     /// A conversation: `agent.thread("user-42", "main").run("…")` continues it, or begins it if there is none.
@@ -196,13 +198,17 @@ impl Agent {
         IdError: From<S::Error> + From<T::Error>,
     {
         let key = ThreadKey::new(session, thread).and_then(for_conversations);
-        Thread { agent: self.clone(), key, agent_id: None }
+        Thread { agent: self.clone(), key, agent_id: None, existing: false }
     }
 
     /// What works on a thread now, and which questions of it and its descendants wait for an answer.
     #[must_use]
     pub fn runtime_state(&self, thread: &ThreadKey) -> RuntimeState {
-        let mut state = RuntimeState { active_execution: None, pending_requests: Vec::new() };
+        let mut state = RuntimeState {
+            active_execution: None,
+            pending_requests: Vec::new(),
+            queued_runs: self.inner.queued(thread),
+        };
         for tree in self.inner.trees() {
             state.active_execution = state.active_execution.or_else(|| tree.execution(thread));
             state.pending_requests.extend(tree.broker.pending(thread));
@@ -223,6 +229,21 @@ impl Agent {
             }
         }
         best
+    }
+
+    /// What a session consists of: its threads with their forks, and the children that were begun in it, each with what
+    /// became of it. Empty if there is no such session. Every journal of the session is read once.
+    ///
+    /// # Errors
+    ///
+    /// [`RunError::InvalidId`] if the id is not legal, [`RunError::Session`] if the store fails.
+    pub async fn thread_graph<S>(&self, session: S) -> Result<ThreadGraph, RunError>
+    where
+        S: TryInto<SessionId>,
+        IdError: From<S::Error>,
+    {
+        let session = session.try_into().map_err(IdError::from)?;
+        Ok(survey(&*self.inner.store, session, &*self.inner).await?)
     }
 
     /// Deletes a session with all its threads.
@@ -264,6 +285,8 @@ pub struct RuntimeState {
     pub active_execution: Option<ExecutionId>,
     /// The questions of the thread and its descendants that wait for an answer, the oldest first.
     pub pending_requests: Vec<PermissionRequest>,
+    /// How many runs wait until the thread is free; see [`Run::queued`].
+    pub queued_runs: usize,
 }
 
 /// One conversation of an agent.
@@ -273,14 +296,41 @@ pub struct Thread {
     key: Result<ThreadKey, IdError>,
     /// Who works on it; `None`: the agent that continues it.
     agent_id: Option<AgentId>,
+    /// It is not begun by a run.
+    existing: bool,
 }
 
 impl Thread {
     /// Runs an agent on an input in this conversation: the one that continues it, that is the root agent in its own
-    /// conversations, and a child in a child's. A thread that does not exist yet is begun by the root agent.
+    /// conversations, and a child in a child's. A thread that does not exist yet is begun by the root agent, unless
+    /// it is [`existing`](Self::existing).
     pub fn run(&self, input: impl Into<Input>) -> Run {
-        let place = self.key.clone().map(|key| Place { key, new: false, agent: self.agent_id.clone() });
+        let place = self.key.clone().map(|key| Place {
+            key,
+            new: false,
+            existing: self.existing,
+            agent: self.agent_id.clone(),
+        });
         Run::new(self.agent.clone(), place.map_err(Into::into), input.into().0)
+    }
+
+    /// The same conversation, which a run continues and never begins: if there is no such thread, the run is an error
+    /// that says so. For ids that were kept somewhere, such as those of a child.
+    ///
+    /// ```
+    /// # use hpd_agent::{prelude::*, testing::ScriptedChatClient};
+    /// # tokio::runtime::Builder::new_current_thread().build()?.block_on(async {
+    /// # let agent = Agent::builder().with_chat_client(ScriptedChatClient::texts(["Hello."])).build().await?;
+    /// let thread = agent.thread("user-42", "subagent/reviewer/0123456789ab").existing();
+    /// assert_eq!(thread.run("Go on.").await.unwrap_err().code(), "thread_not_found");
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// # })?;
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    #[must_use]
+    pub fn existing(mut self) -> Self {
+        self.existing = true;
+        self
     }
 
     /// The same conversation for another agent of the tree, by its id. Its place in the tree stays: what a child's
@@ -335,7 +385,7 @@ impl Thread {
         let key = self.key.clone().map_err(RunError::from)?;
         let thread = load(&*self.agent.inner.store, &key).await.map_err(RunError::from)?;
         let run_config = (*run_config != AgentRunConfig::default()).then(|| Arc::new(run_config.clone()));
-        let lane = execute::preview_lane(&self.agent, &key, Some((thread, self.agent_id.clone())), run_config)?;
+        let lane = spot::Spot::preview(&self.agent, key, Some((thread, self.agent_id.clone())), run_config)?;
         Arc::new(lane).explain(tool, arguments)
     }
 
@@ -361,6 +411,6 @@ impl Thread {
         let agent_id = self.agent_id.clone().unwrap_or_else(|| source.header.default_agent_id.clone());
         let header = Arc::new(ThreadHeader::conversation(fork.clone(), agent_id).forked_from(point));
         self.agent.inner.store.commit(Batch::new(vec![Append::create(header, Vec::new())])).await?;
-        Ok(Self { agent: self.agent.clone(), key: Ok(fork), agent_id: self.agent_id.clone() })
+        Ok(Self { key: Ok(fork), ..self.clone() })
     }
 }

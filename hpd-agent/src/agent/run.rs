@@ -10,7 +10,7 @@ use tokio::task::JoinHandle;
 
 use super::{
     Agent, AgentUsage, EventStream, RunError,
-    execute::{OpenTree, Order, Place, execute},
+    execute::{Claim, OpenTree, Order, Place, execute},
     tree::Tree,
 };
 use crate::{
@@ -129,7 +129,7 @@ impl RunResult {
 impl Run {
     pub(super) fn new(agent: Agent, place: Result<Place, RunError>, input: Message) -> Self {
         let order = place.and_then(|place| match input.has_text() {
-            true => Ok(Box::new(Order { place, input: Arc::new(input), config: None })),
+            true => Ok(Box::new(Order { place, input: Arc::new(input), config: None, queued: false })),
             false => Err(RunError::EmptyInput),
         });
         Self { agent, tree: Arc::default(), state: RunState::Waiting(order), events: None, attached: true }
@@ -141,6 +141,37 @@ impl Run {
             && let Ok(order) = order
         {
             order.config = (config != AgentRunConfig::default()).then(|| Arc::new(config));
+        }
+        self
+    }
+
+    /// Lets the run wait until its thread is free, instead of failing with [`RunError::ThreadBusy`]; it must not have
+    /// started yet. Runs that wait get the thread in the order in which they were started. One that is cancelled or
+    /// dropped meanwhile leaves the queue and nothing else behind: its input is not in the conversation.
+    ///
+    /// The queue is one of this agent and its clones: a thread that another process works on is not waited for. A function
+    /// that awaits a run queued on the thread that it was called from waits for itself.
+    ///
+    /// ```
+    /// # use hpd_agent::{prelude::*, testing::{Hold, Reply, ScriptedChatClient}};
+    /// # tokio::runtime::Builder::new_current_thread().build()?.block_on(async {
+    /// # let hold = Hold::new();
+    /// # let client = ScriptedChatClient::replies([Reply::text("One.").held_by(&hold), Reply::text("Two.")]);
+    /// # let agent = Agent::builder().with_chat_client(client).build().await?;
+    /// let thread = agent.thread("user-42", "main");
+    /// let (mut first, mut second) = (thread.run("First."), thread.run("Second.").queued());
+    /// first.start();
+    /// second.start();
+    /// # hold.release();
+    /// assert_eq!(second.await?.text(), "Two.");
+    /// assert_eq!(first.await?.text(), "One.");
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// # })?;
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn queued(mut self) -> Self {
+        if let RunState::Waiting(Ok(order)) = &mut self.state {
+            order.queued = true;
         }
         self
     }
@@ -183,7 +214,12 @@ impl Run {
             (_, Err(_)) => return self.fail(RunError::NoRuntime),
         };
         let (order, runtime) = order;
-        let task = execute(self.agent.clone(), OpenTree(Arc::clone(&self.tree)), order);
+        // Now and not in the task: who starts first has the thread.
+        let claim = match Claim::new(&self.agent, &self.tree, &order) {
+            Ok(claim) => claim,
+            Err(error) => return self.fail(error),
+        };
+        let task = execute(claim, OpenTree(Arc::clone(&self.tree)), order);
         self.state = RunState::Running(runtime.spawn(task));
     }
 

@@ -89,6 +89,12 @@ impl Tree {
         self.lock().executions.iter().find(|(key, _)| key == thread).map(|(_, id)| *id)
     }
 
+    /// Adds the threads of a session on which something works.
+    pub(crate) fn executions_in(&self, session: &SessionId, all: &mut std::collections::HashSet<ThreadKey>) {
+        let shared = self.lock();
+        all.extend(shared.executions.iter().filter(|(key, _)| key.session_id == *session).map(|(key, _)| key.clone()));
+    }
+
     /// A thread of a session on which something works, if there is one.
     pub(crate) fn execution_in(&self, session: &SessionId) -> Option<ThreadKey> {
         self.lock().executions.iter().find(|(key, _)| key.session_id == *session).map(|(key, _)| key.clone())

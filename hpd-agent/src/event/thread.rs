@@ -119,6 +119,11 @@ impl ThreadHeader {
         self
     }
 
+    /// Whether it is the thread of a child that was shown its parent's conversation.
+    pub(crate) fn is_forked_child(&self) -> bool {
+        self.origin.as_ref().is_some_and(|origin| origin.context_policy == ResolvedContext::Fork)
+    }
+
     /// The metadata of a child's thread as one map: the author's keys, and over them the runtime's.
     ///
     /// ```

@@ -9,7 +9,7 @@ use hpd_agent::{
 };
 use serde_json::json;
 
-use crate::support::{agent, builder, children, journal, results, types};
+use crate::support::{agent, builder, children, instructions, journal, results, types};
 
 fn texts(script: &ScriptedChatClient, request: usize) -> Vec<String> {
     script.requests()[request].history.iter().map(|message| message.text().into_owned()).collect()
@@ -59,7 +59,7 @@ async fn a_child_answers_and_the_parent_goes_on() {
     );
     // The child sees the delegating message's text without its call, and has its own instructions.
     assert_eq!(texts(&script, 1), ["Please summarize.", "Let me see.", "Summarize it."]);
-    assert_eq!(&*script.requests()[1].system, "You are the summarizer.");
+    assert_eq!(instructions(&script.requests()[1]), "You are the summarizer.");
     assert!(script.requests()[1].tools.is_empty());
     // Neither the child's messages nor its events are in the parent's journal.
     let parent = journal(&agent, result.thread()).await;

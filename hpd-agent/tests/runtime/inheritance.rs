@@ -15,7 +15,7 @@ use hpd_agent::{
 };
 use serde_json::json;
 
-use crate::support::{builder, children, journal, results};
+use crate::support::{builder, children, instructions, journal, results};
 
 fn options(temperature: f64, effort: Option<&str>) -> ChatOptions {
     let mut options = ChatOptions::default();
@@ -124,7 +124,7 @@ async fn instructions_and_options_of_a_run_are_inherited_as_the_declaration_says
             .with_max_iterations(2);
         agent.run("Hi.").with_run_config(run).await.unwrap();
         let [request] = child_requests(&script).try_into().unwrap();
-        assert_eq!(&*request.system, system, "{declared:?}");
+        assert_eq!(instructions(&request), system, "{declared:?}");
         assert_eq!(request.options.temperature, temperature, "{declared:?}");
         assert_eq!(request.options.effort.as_deref(), effort, "{declared:?}");
         // What the declaration says is the child's alone.

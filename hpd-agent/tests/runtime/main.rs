@@ -11,6 +11,7 @@
 mod budgets;
 mod build;
 mod cancellation;
+mod continuing;
 mod cycles;
 #[cfg(feature = "definition-files")]
 mod definitions;
@@ -19,9 +20,11 @@ mod dynamic;
 mod events;
 mod failures;
 mod faults;
+mod graph;
 mod inheritance;
 mod odd_clients;
 mod permissions;
+mod queue;
 mod receipts;
 mod resolving;
 mod schemas;

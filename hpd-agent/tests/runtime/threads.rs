@@ -11,7 +11,7 @@ use hpd_agent::{
 };
 use serde_json::json;
 
-use crate::support::{agent, builder, children, journal};
+use crate::support::{agent, builder, children, instructions, journal};
 
 fn texts(messages: &[Arc<Message>]) -> Vec<String> {
     messages.iter().map(|message| message.text().into_owned()).collect()
@@ -93,7 +93,7 @@ async fn a_childs_conversation_is_the_same_when_it_is_read_again_and_can_be_cont
     assert_eq!(texts(&child.messages().await.unwrap()), ["go", "Let me ask.", "x", "the summary"]);
     assert_eq!(child.run("more").await.unwrap().text(), "more of it");
     let last = script.requests().pop().unwrap();
-    assert_eq!(&*last.system, "You are the summarizer.", "the child goes on, not its parent");
+    assert_eq!(instructions(&last), "You are the summarizer.", "the child goes on, not its parent");
     assert!(last.tools.is_empty());
     assert_eq!(
         texts(&last.history.iter().cloned().collect::<Vec<_>>()),

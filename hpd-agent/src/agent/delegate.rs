@@ -119,7 +119,7 @@ impl Lane {
         let (client, options) = child_model(&self.client, parent, blueprint, run_config.as_deref());
         // Choices belong to a session; what an ancestor was denied for good holds for an isolated child all the same.
         let (memory, remembered) = match invocation.context_policy {
-            ResolvedContext::Isolated => (Arc::default(), self.memory.denied()),
+            ResolvedContext::Isolated => (Arc::default(), self.memory.denied_tools()),
             ResolvedContext::Fork | ResolvedContext::Fresh => (Arc::clone(&self.memory), Vec::new()),
         };
         let denials = child_denials(&self.denials, self.run_config.as_deref(), remembered);

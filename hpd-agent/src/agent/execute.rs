@@ -6,11 +6,11 @@ use tokio::sync::Mutex;
 
 use super::{
     Agent, RunError, RunResult,
+    answer::{load_above, load_memory},
     delegate::child_model,
     driver::Ended,
     inner::Kept,
     lane::{Lane, LaneState},
-    permit::load_memory,
     tree::Tree,
 };
 use crate::{
@@ -129,6 +129,11 @@ impl Claim<'_> {
         create: bool,
         order: &Order,
     ) -> Result<(Arc<Lane>, MessageId), RunError> {
+        if thread.header.origin.is_some() {
+            let above = load_above(&*self.agent.inner().store, &thread.header).await?;
+            // Set by nobody else: a tree takes one thread.
+            let _ = self.tree.above.set(above);
+        }
         let lane = Arc::new(self.lane(thread, create, order)?);
         let now = Timestamp::now();
         let mut state = lane.lock().await;

@@ -3,6 +3,7 @@
 //! An [`Agent`] is built once by its [`AgentBuilder`] and shared by cloning. [`Agent::run`] opens a new session;
 //! [`Agent::thread`] continues a conversation.
 
+mod answer;
 mod blueprint;
 mod build_error;
 mod builder;

@@ -7,102 +7,27 @@
 
 mod broker;
 mod memory;
+mod policy;
 
-use std::{collections::BTreeMap, fmt, future::ready, sync::Arc, time::Duration};
+use std::{collections::BTreeMap, fmt, sync::Arc, time::Duration};
 
-pub use self::broker::{PermissionRequests, RespondOutcome};
+pub use self::{
+    broker::{PermissionRequests, RespondOutcome},
+    policy::{PermissionPolicy, Ruling, SubAgentView, ToolCallView},
+};
 pub(crate) use self::{
     broker::{Answer, Broker},
     memory::SessionMemory,
 };
 use crate::{
-    declare::{AgentInvocationModePolicy, PermissionOverride, SubAgentAvailability, SubAgentContextPolicy},
+    declare::PermissionOverride,
     event::{AgentScope, CallType, PermissionChoice, PermissionRequested},
     future::BoxFuture,
-    id::{AgentId, CallId, RequestId, ThreadKey, Timestamp},
+    id::{CallId, RequestId, ThreadKey, Timestamp},
 };
 
 /// How long somebody who is asked may take if nothing else is said.
 pub const DEFAULT_ANSWER_TIMEOUT: Duration = Duration::from_secs(5 * 60);
-
-/// What a policy says about a call.
-#[derive(Debug, Clone, PartialEq, Eq)]
-#[non_exhaustive]
-pub enum Ruling {
-    /// It may run.
-    Allow,
-    /// It may not; the model is told the reason.
-    Deny {
-        /// A sentence for the model.
-        reason: String,
-    },
-    /// Somebody has to be asked.
-    Ask,
-}
-
-/// A call, as a policy sees it.
-#[derive(Debug, Clone, Copy)]
-#[non_exhaustive]
-pub struct ToolCallView<'a> {
-    /// The tool.
-    pub tool: &'a str,
-    /// What the tool does.
-    pub description: &'a str,
-    /// The arguments as the model wrote them.
-    pub arguments: &'a str,
-    /// What kind of tool it is.
-    pub call_type: CallType,
-    /// Whether the declaration says that the tool needs permission. Subagents always do.
-    pub requires_permission: bool,
-    /// For a subagent: what its declaration says.
-    pub sub_agent: Option<SubAgentView<'a>>,
-    /// The agent that calls, with its chain from the root and its depth.
-    pub agent: &'a AgentScope,
-}
-
-/// The declaration of a subagent, as a policy sees it.
-#[derive(Debug, Clone, Copy)]
-#[non_exhaustive]
-pub struct SubAgentView<'a> {
-    /// The child agent.
-    pub agent_id: &'a AgentId,
-    /// How its conversation begins.
-    pub context_policy: SubAgentContextPolicy,
-    /// Whether the parent waits.
-    pub invocation_mode: AgentInvocationModePolicy,
-    /// From which depths it may be called.
-    pub availability: SubAgentAvailability,
-}
-
-/// Decides which calls may run. `rule` is pure; `answer` may ask a human.
-///
-/// ```
-/// use hpd_agent::permission::{PermissionPolicy, Ruling, ToolCallView};
-///
-/// /// Children may do nothing that needs permission.
-/// struct RootOnly;
-///
-/// impl PermissionPolicy for RootOnly {
-///     fn rule(&self, call: &ToolCallView<'_>) -> Ruling {
-///         match call.agent.depth {
-///             _ if !call.requires_permission => Ruling::Allow,
-///             0 => Ruling::Ask,
-///             _ => Ruling::Deny { reason: "Only the main agent may do this.".to_owned() },
-///         }
-///     }
-/// }
-/// ```
-pub trait PermissionPolicy: Send + Sync + 'static {
-    /// What holds for a call before anybody is asked. Denying wins over every remembered choice.
-    fn rule(&self, call: &ToolCallView<'_>) -> Ruling;
-
-    /// Asks somebody. `None`, the default: this policy has nobody; the question goes to whoever has taken the run's
-    /// requests.
-    fn answer(&self, request: PermissionRequest) -> BoxFuture<'_, Option<PermissionDecision>> {
-        let _ = request;
-        Box::pin(ready(None))
-    }
-}
 
 /// An answer to a question for permission.
 ///
@@ -133,7 +58,8 @@ impl PermissionDecision {
         Self { approved: false, always: false, reason: Some(reason.into()) }
     }
 
-    /// The same for all calls of this tool in this session.
+    /// The same for all calls in this session with the same [key](PermissionPolicy::key): by default, all calls of the
+    /// tool.
     #[must_use]
     pub fn always(mut self) -> Self {
         self.always = true;
@@ -214,6 +140,12 @@ impl PermissionRequest {
         &self.question.arguments
     }
 
+    /// For which calls an answer for good would hold: those with this key. By default the tool's name.
+    #[must_use]
+    pub fn key(&self) -> &str {
+        self.question.key.as_ref().unwrap_or(&self.question.function_name)
+    }
+
     /// Whether it is about a function or a child agent.
     #[must_use]
     pub fn call_type(&self) -> CallType {
@@ -230,6 +162,10 @@ impl PermissionRequest {
     #[must_use]
     pub fn thread(&self) -> &ThreadKey {
         &self.thread
+    }
+
+    pub(crate) fn question(&self) -> &Arc<PermissionRequested> {
+        &self.question
     }
 
     /// When it was asked.

@@ -81,7 +81,8 @@ impl Lane {
             Ok(said) => said,
             Err(panic) => {
                 policy_panicked(name, &self.source.agent.agent_name, &*panic);
-                let text = format!("Permission to use `{name}` was denied: whoever decides about it failed. Do without it.");
+                let text =
+                    format!("Permission to use `{name}` was denied: whoever decides about it failed. Do without it.");
                 return Verdict::Decided(refused(text));
             }
         };

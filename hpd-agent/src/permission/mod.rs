@@ -11,13 +11,13 @@ mod policy;
 
 use std::{collections::BTreeMap, fmt, sync::Arc, time::Duration};
 
-pub use self::{
-    broker::{PermissionRequests, RespondOutcome},
-    policy::{PermissionPolicy, Ruling, SubAgentView, ToolCallView},
-};
 pub(crate) use self::{
     broker::{Answer, Broker},
     memory::SessionMemory,
+};
+pub use self::{
+    broker::{PermissionRequests, RespondOutcome},
+    policy::{PermissionPolicy, Ruling, SubAgentView, ToolCallView},
 };
 use crate::{
     declare::PermissionOverride,

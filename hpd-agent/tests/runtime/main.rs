@@ -8,6 +8,7 @@
     reason = "helpers of tests may fail a test"
 )]
 
+mod approvals;
 mod build;
 mod cancellation;
 mod cycles;

@@ -18,6 +18,7 @@ use crate::{
         EventBody, ResolvedContext, SubAgentInvocation, SubAgentInvocationCancelled, SubAgentInvocationCompleted,
         SubAgentInvocationFailed, SubAgentInvocationStarted,
     },
+    future::BoxFuture,
     history::History,
     id::{MessageId, Timestamp},
     message::{Message, Part, Provenance, Role, ToolCall},
@@ -38,13 +39,36 @@ impl Lane {
         input: Arc<str>,
     ) -> Result<(), RunError> {
         let (child, request) = self.begin_child(tool, &invocation, input).await?;
-        let running = child.drive_nested(request);
+        self.await_child(child.drive_nested(Some(request)), call, invocation).await
+    }
+
+    /// Waits for a child's answer and records the result of `call`. A child that waits for permission lets this thread
+    /// wait too.
+    pub(crate) async fn await_child(
+        &self,
+        running: BoxFuture<'static, Ended>,
+        call: &ToolCall,
+        invocation: Arc<SubAgentInvocation>,
+    ) -> Result<(), RunError> {
         let ended = if self.depth() % NESTED_IN_ONE_TASK == NESTED_IN_ONE_TASK - 1 {
             // A stack is finite, and the depth of a tree is the author's choice.
             tokio::spawn(running).await.unwrap_or_else(Ended::panicked)
         } else {
             running.await
         };
+        if let Err(error @ RunError::AwaitingPermission { .. }) = ended.outcome {
+            return Err(error);
+        }
+        self.record_child_end(call, invocation, ended).await
+    }
+
+    /// Records how a child has ended, and with it the result of `call`.
+    pub(crate) async fn record_child_end(
+        &self,
+        call: &ToolCall,
+        invocation: Arc<SubAgentInvocation>,
+        ended: Ended,
+    ) -> Result<(), RunError> {
         let (body, result) = child_ended(call, invocation, ended);
         let now = Timestamp::now();
         let mut state = self.lock().await;
@@ -66,7 +90,7 @@ impl Lane {
         let mut child_state = child.lock().await;
         if let Err(error) = self.flush_both(&mut state, &child, &mut child_state).await {
             // There is no child: this thread must not say so later.
-            state.retract();
+            state.retract_child();
             return Err(error);
         }
         drop(child_state);
@@ -87,7 +111,8 @@ impl Lane {
             ResolvedContext::Fresh | ResolvedContext::Isolated => (History::new(), None),
         };
         let header = Arc::new(tool.identity.header(invocation, &self.key, fork_point, now));
-        let child = Arc::new(self.child_lane(tool, invocation, ThreadState::new(Arc::clone(&header), history))?);
+        let child =
+            Arc::new(self.child_lane(tool, invocation, ThreadState::new(Arc::clone(&header), history), true)?);
         let request = {
             let locked = child.state.try_lock();
             let mut child_state = locked.map_err(|_| RunError::Internal { reason: "a new child is in use" })?;
@@ -101,11 +126,13 @@ impl Lane {
         Ok((child, request))
     }
 
-    fn child_lane(
+    /// `create`: the first commit creates its thread.
+    pub(crate) fn child_lane(
         self: &Arc<Self>,
         tool: &SubAgentTool,
         invocation: &SubAgentInvocation,
         thread: ThreadState,
+        create: bool,
     ) -> Result<Self, RunError> {
         let blueprint = self
             .agent
@@ -139,7 +166,7 @@ impl Lane {
             ceiling: self.ceiling.min(blueprint.config.max_sub_agent_depth()),
             run_config,
             filtered: OnceLock::new(),
-            state: Mutex::new(LaneState::new(thread, true)),
+            state: Mutex::new(LaneState::new(thread, create)),
         })
     }
 }

@@ -27,7 +27,8 @@ use crate::{
 /// What a run is to do.
 pub(super) struct Order {
     pub(super) place: Place,
-    pub(super) input: Arc<Message>,
+    /// `None`: goes on with a turn that waits for permission.
+    pub(super) input: Option<Arc<Message>>,
     pub(super) config: Option<Arc<AgentRunConfig>>,
 }
 
@@ -81,6 +82,8 @@ impl Claim<'_> {
         let kept = inner.claim(self.key, self.tree, order.place.new)?;
         self.claimed = true;
         let (lane, request) = match kept {
+            // What waits is not kept.
+            _ if order.input.is_none() => self.begin_from_store(&order).await?,
             Some(kept) => match self.begin(kept.state, Some(kept.last_event), false, &order).await {
                 // Another process has continued, deleted or replaced the thread: what was kept is old.
                 Err(RunError::Commit(
@@ -103,7 +106,10 @@ impl Claim<'_> {
             },
         };
         let Ended { outcome, last_event, .. } = Arc::clone(&lane).drive(request).await;
-        let fatal = outcome.as_ref().is_err_and(RunError::is_fatal);
+        // What could not be committed is not kept, nor is what others may answer: the next run reads the journal.
+        let keep = !outcome
+            .as_ref()
+            .is_err_and(|error| error.is_fatal() || matches!(error, RunError::AwaitingPermission { .. }));
         let answer = outcome.map(|answer| RunResult {
             thread: self.key.clone(),
             text: answer.text,
@@ -111,8 +117,7 @@ impl Claim<'_> {
             message: answer.message,
             usage: self.tree.usage(),
         });
-        // What could not be committed is not kept: the next run reads the journal.
-        if !fatal && let Some(lane) = Arc::into_inner(lane) {
+        if keep && let Some(lane) = Arc::into_inner(lane) {
             let state = lane.state.into_inner();
             if let Some(last_event) = last_event.filter(|_| state.is_committed()) {
                 self.kept = Some(Box::new(Kept { state: state.thread, last_event, memory: lane.memory }));
@@ -121,14 +126,18 @@ impl Claim<'_> {
         answer
     }
 
-    /// Commits the beginning of the run on a thread in this state, up to the first request.
+    /// Commits the beginning of the run on a thread in this state, up to the first request. A turn that goes on begins
+    /// with the calls that waited.
     async fn begin(
         &self,
         thread: ThreadState,
         after: Option<EventId>,
         create: bool,
         order: &Order,
-    ) -> Result<(Arc<Lane>, MessageId), RunError> {
+    ) -> Result<(Arc<Lane>, Option<MessageId>), RunError> {
+        if order.input.is_none() && !thread.suspended {
+            return Err(RunError::NothingToResume { thread: self.key.clone() });
+        }
         if thread.header.origin.is_some() {
             let above = load_above(&*self.agent.inner().store, &thread.header).await?;
             // Set by nobody else: a tree takes one thread.
@@ -142,14 +151,22 @@ impl Claim<'_> {
             let header = Arc::clone(&state.thread.header);
             state.record(&lane.source, now, EventBody::ThreadCreated(header));
         }
-        lane.record_start(&mut state, now, Arc::clone(&order.input))?;
-        let request = lane.record_request(&mut state, now);
+        let request = match &order.input {
+            Some(input) => {
+                lane.record_start(&mut state, now, Arc::clone(input))?;
+                Some(lane.record_request(&mut state, now))
+            }
+            None => {
+                lane.record_execution(&mut state, now)?;
+                None
+            }
+        };
         lane.flush(&mut state).await?;
         drop(state);
         Ok((lane, request))
     }
 
-    async fn begin_from_store(&self, order: &Order) -> Result<(Arc<Lane>, MessageId), RunError> {
+    async fn begin_from_store(&self, order: &Order) -> Result<(Arc<Lane>, Option<MessageId>), RunError> {
         let (thread, create) = self.open_thread(order).await?;
         self.begin(thread, None, create, order).await
     }
@@ -182,13 +199,22 @@ impl Claim<'_> {
     /// that is continued keeps its name, its depth and what it was denied.
     fn lane(&self, thread: ThreadState, create: bool, order: &Order) -> Result<Lane, RunError> {
         let inner = self.agent.inner();
-        let agent_id = order.place.agent.as_ref().unwrap_or(&thread.header.default_agent_id);
+        // A turn that goes on does so with the agent and the settings that it began with.
+        let waiting = thread.last_agent.as_ref().filter(|_| order.input.is_none()).map(|(_, settings)| settings);
+        let default_agent = waiting.map_or(&thread.header.default_agent_id, |settings| &settings.agent_id);
+        let agent_id = order.place.agent.as_ref().unwrap_or(default_agent);
         let unknown = || RunError::UnknownAgent { thread: self.key.clone(), agent_id: agent_id.clone() };
         let index = inner.find(agent_id).ok_or_else(unknown)?;
         let (root, blueprint) = (self.agent.root()?, inner.blueprint(index).ok_or_else(unknown)?);
         let client = root.client.clone().or_else(|| inner.client.clone());
         let client = client.ok_or(RunError::Internal { reason: "the agent has no chat client" })?;
-        let config = order.config.clone();
+        let config = match (&order.config, waiting.and_then(|settings| settings.run_config.as_deref())) {
+            (None, Some(before)) => Some(Arc::new(before.parse::<AgentRunConfig>().map_err(
+                // Without them the turn might do what it was forbidden.
+                |_| RunError::Internal { reason: "the settings of a turn that waits cannot be read" },
+            )?)),
+            (said, _) => said.clone(),
+        };
         let inherited = (index > 0).then_some(&*root.options);
         let (client, options) = child_model(&client, inherited, blueprint, config.as_deref());
         let own = blueprint.config.max_sub_agent_depth();

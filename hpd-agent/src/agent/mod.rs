@@ -20,6 +20,8 @@ mod inner;
 mod lane;
 mod materialize;
 mod model;
+mod park;
+mod pending;
 mod permit;
 mod place;
 mod run;
@@ -43,9 +45,9 @@ pub use self::{
 use crate::{
     error::IdError,
     event::{ForkPoint, ThreadHeader},
-    id::{AgentId, ExecutionId, RequestId, SessionId, ThreadId, ThreadKey},
+    id::{AgentId, ExecutionId, SessionId, ThreadId, ThreadKey},
     message::{Message, Part, Role},
-    permission::{PermissionDecision, PermissionRequest, RespondOutcome},
+    permission::PermissionRequest,
     session::{SessionError, load},
     store::{AgentStore, Append, Batch, SessionStore},
 };
@@ -193,32 +195,6 @@ impl Agent {
         Thread { agent: self.clone(), key, agent_id: None }
     }
 
-    /// What works on a thread now, and which questions of it and its descendants wait for an answer.
-    #[must_use]
-    pub fn runtime_state(&self, thread: &ThreadKey) -> RuntimeState {
-        let mut state = RuntimeState { active_execution: None, pending_requests: Vec::new() };
-        for tree in self.inner.trees() {
-            state.active_execution = state.active_execution.or_else(|| tree.execution(thread));
-            state.pending_requests.extend(tree.broker.pending(thread));
-        }
-        state.pending_requests.sort_by_key(PermissionRequest::created_at);
-        state
-    }
-
-    /// Answers a question of whatever runs, at any depth. `thread` is the thread that asked, if the caller knows it;
-    /// another one is refused.
-    pub fn respond(&self, id: RequestId, thread: Option<&ThreadKey>, decision: PermissionDecision) -> RespondOutcome {
-        let trees = self.inner.trees();
-        let mut best = if trees.is_empty() { RespondOutcome::RuntimeUnavailable } else { RespondOutcome::NotFound };
-        for tree in trees {
-            match tree.broker.respond(id, thread, decision.clone()) {
-                RespondOutcome::NotFound => {}
-                outcome => best = outcome,
-            }
-        }
-        best
-    }
-
     /// Deletes a session with all its threads.
     ///
     /// # Errors
@@ -275,6 +251,19 @@ impl Thread {
     pub fn run(&self, input: impl Into<Input>) -> Run {
         let place = self.key.clone().map(|key| Place { key, new: false, agent: self.agent_id.clone() });
         Run::new(self.agent.clone(), place.map_err(Into::into), input.into().0)
+    }
+
+    /// Goes on with a turn that waits for permission ([`RunError::AwaitingPermission`]): calls whose questions have been
+    /// answered run or are refused, children that waited go on inside of their calls, and then the turn continues. What
+    /// was said for the run that began the turn holds, unless the new one is given a
+    /// [configuration of its own](Run::with_run_config). A question that nobody has answered is asked again, under
+    /// the same id, and waits again if nobody answers.
+    ///
+    /// Awaiting it gives [`RunError::NothingToResume`] if the thread waits for nothing. [`Thread::run`] with a new input
+    /// gives up what waits instead.
+    pub fn resume(&self) -> Run {
+        let place = self.key.clone().map(|key| Place { key, new: false, agent: self.agent_id.clone() });
+        Run::resuming(self.agent.clone(), place.map_err(Into::into))
     }
 
     /// The same conversation for another agent of the tree, by its id. Its place in the tree stays: what a child's

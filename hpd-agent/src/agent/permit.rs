@@ -13,11 +13,12 @@ use super::{
     answer::{Resolution, policy_failed, policy_panicked},
     blueprint::{Tool, ToolKind},
     lane::Lane,
+    park::Left,
     tools::CANCELLED,
 };
 use crate::{
     declare::{ApprovalPolicy, PermissionOverride},
-    event::{EventBody, PermissionChoice, PermissionRequested},
+    event::{EventBody, PermissionChoice, PermissionOutcome, PermissionRequested},
     id::{RequestId, Timestamp},
     message::{ToolCall, ToolOutput},
     permission::{Answer, PermissionRequest, Ruling, ToolCallView},
@@ -30,12 +31,12 @@ pub(crate) enum Permit {
     Refused(ToolOutput),
 }
 
-fn refused(text: impl Into<Arc<str>>) -> Permit {
+pub(crate) fn refused(text: impl Into<Arc<str>>) -> Permit {
     Permit::Refused(ToolOutput::error(text))
 }
 
 /// What is known of a call before anybody is asked.
-enum Verdict {
+pub(crate) enum Verdict {
     Decided(Permit),
     /// Somebody has to be asked. An answer for good holds for this key; `None`: for the tool.
     Ask(Option<Arc<str>>),
@@ -43,7 +44,16 @@ enum Verdict {
 
 impl Lane {
     /// Whether a call may run. `turn` lets the questions of one message be asked one after the other.
-    pub(crate) async fn permit(&self, tool: &Tool, call: &ToolCall, turn: &Mutex<()>) -> Result<Permit, RunError> {
+    pub(crate) async fn permit(
+        &self,
+        tool: &Tool,
+        call: &ToolCall,
+        left: Left,
+        turn: &Mutex<()>,
+    ) -> Result<Permit, RunError> {
+        if let Left::Question(question) = left {
+            return Box::pin(self.permit_again(tool, call, &question, turn)).await;
+        }
         if let Verdict::Decided(permit) = self.verdict(tool, call) {
             return Ok(permit);
         }
@@ -60,7 +70,7 @@ impl Lane {
     }
 
     /// What the policy and earlier answers say. Whoever denies wins.
-    fn verdict(&self, tool: &Tool, call: &ToolCall) -> Verdict {
+    pub(crate) fn verdict(&self, tool: &Tool, call: &ToolCall) -> Verdict {
         let name = tool.name().as_str();
         let state = self.memory.state();
         let view = ToolCallView {
@@ -141,26 +151,33 @@ impl Lane {
             call_type: tool.call_type(),
             key,
         });
-        let id = question.permission_id;
-        let request =
-            PermissionRequest::new(Arc::clone(&question), Arc::clone(&self.source.agent), self.key.clone(), now);
-        let broker = &self.tree.broker;
+        let agent = Arc::clone(&self.source.agent);
+        let request = PermissionRequest::new(Arc::clone(&question), agent, self.key.clone(), now);
+        self.wait_for(&request, Some(EventBody::PermissionRequest(question))).await
+    }
+
+    /// Asks whoever can answer, and waits. `record`: a question that is not in the journal yet.
+    pub(crate) async fn wait_for(
+        &self,
+        request: &PermissionRequest,
+        record: Option<EventBody>,
+    ) -> Result<Permit, RunError> {
+        let (broker, permissions) = (&self.tree.broker, &self.agent.permissions);
         // Whoever sees the event can answer at once.
-        let by_subscriber = broker.open(&request, self.path());
-        {
+        let mut by_subscriber = broker.open(request, self.path());
+        if let Some(record) = record {
             let mut state = self.lock().await;
-            state.record(&self.source, now, EventBody::PermissionRequest(question));
+            state.record(&self.source, request.created_at(), record);
             if let Err(error) = self.flush(&mut state).await {
-                broker.close(id, crate::event::PermissionOutcome::Cancelled);
+                broker.close(request, PermissionOutcome::Cancelled);
                 return Err(error);
             }
         }
-        broker.announce(&request);
-        let permissions = &self.agent.permissions;
+        broker.announce(request);
         let asked = async {
             tokio::select! {
                 biased;
-                answer = by_subscriber => answer.map_or(Answer::Cancelled, Answer::Decided),
+                answer = &mut by_subscriber => answer.map_or(Answer::Cancelled, Answer::Decided),
                 answer = self.somebody(request.clone()) => answer,
             }
         };
@@ -172,12 +189,21 @@ impl Lane {
             answer = asked.catch_unwind() => match answer {
                 Ok(answer) => answer.unwrap_or(Answer::TimedOut),
                 Err(panic) => {
-                    policy_panicked(tool.name().as_str(), &self.source.agent.agent_name, &*panic);
+                    policy_panicked(request.tool(), &self.source.agent.agent_name, &*panic);
                     Answer::Decided(policy_failed())
                 }
             },
         };
-        self.answered(&request, answer).await
+        if !matches!(answer, Answer::NobodyToAsk | Answer::TimedOut) {
+            return self.answered(request, answer).await;
+        }
+        broker.withdraw(request.id());
+        match by_subscriber.try_recv() {
+            // Somebody was told at the last moment that the answer counts.
+            Ok(decision) => self.answered(request, Answer::Decided(decision)).await,
+            Err(_) if permissions.is_durable() => Err(self.park(request.clone())),
+            Err(_) => self.answered(request, answer).await,
+        }
     }
 
     /// The policy's own answer; if it has none, waits for as long as somebody has the run's requests.
@@ -196,7 +222,7 @@ impl Lane {
         let learning = self.memory.learning().await;
         let Resolution { answered, text, remembered } =
             Resolution::new(self.agent.permissions.policy(), &self.memory, request, answer);
-        self.tree.broker.close(request.id(), answered.outcome);
+        self.tree.broker.close(request, answered.outcome);
         let approved = answered.approved;
         let mut state = self.lock().await;
         state.record(&self.source, Timestamp::now(), EventBody::PermissionResponse(Arc::new(answered)));

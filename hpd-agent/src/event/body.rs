@@ -411,6 +411,11 @@ impl RunConfigText {
         }
     }
 
+    /// The configuration, as it was.
+    pub(crate) fn parse<T: serde::de::DeserializeOwned>(&self) -> serde_json::Result<T> {
+        serde_json::from_value(Value::Object(self.0.clone()))
+    }
+
     /// The JSON object.
     #[must_use]
     pub fn as_map(&self) -> &Map<String, Value> {
@@ -444,6 +449,8 @@ pub enum ExecutionOutcome {
     Failed,
     /// It was asked to stop.
     Cancelled,
+    /// It waits for an answer to a question for permission; another execution goes on with the turn.
+    Suspended,
 }
 
 /// What kind of tool a call is for.

@@ -74,6 +74,15 @@ struct Pending {
     answer: oneshot::Sender<PermissionDecision>,
 }
 
+impl Inner {
+    fn resolve(&mut self, id: RequestId, thread: ThreadKey, outcome: PermissionOutcome) {
+        if self.resolved.len() == REMEMBERED {
+            self.resolved.pop_front();
+        }
+        self.resolved.push_back((id, thread, outcome));
+    }
+}
+
 impl Broker {
     fn lock(&self) -> MutexGuard<'_, Inner> {
         self.inner.lock().unwrap_or_else(PoisonError::into_inner)
@@ -109,15 +118,18 @@ impl Broker {
     }
 
     /// Closes a question.
-    pub(crate) fn close(&self, id: RequestId, outcome: PermissionOutcome) {
+    pub(crate) fn close(&self, request: &PermissionRequest, outcome: PermissionOutcome) {
+        let id = request.id();
         let mut inner = self.lock();
-        if let Some(at) = inner.pending.iter().position(|pending| pending.request.id() == id) {
-            let pending = inner.pending.remove(at);
-            if inner.resolved.len() == REMEMBERED {
-                inner.resolved.pop_front();
-            }
-            inner.resolved.push_back((id, pending.request.thread().clone(), outcome));
+        inner.pending.retain(|pending| pending.request.id() != id);
+        if inner.resolved.iter().all(|(resolved, ..)| *resolved != id) {
+            inner.resolve(id, request.thread().clone(), outcome);
         }
+    }
+
+    /// Lets nobody answer a question any more.
+    pub(crate) fn withdraw(&self, id: RequestId) {
+        self.lock().pending.retain(|pending| pending.request.id() != id);
     }
 
     /// Ends all: the run is over.
@@ -144,10 +156,7 @@ impl Broker {
             }
             let pending = inner.pending.remove(at);
             let outcome = if decision.is_approved() { PermissionOutcome::Approved } else { PermissionOutcome::Denied };
-            if inner.resolved.len() == REMEMBERED {
-                inner.resolved.pop_front();
-            }
-            inner.resolved.push_back((id, pending.request.thread().clone(), outcome));
+            inner.resolve(id, pending.request.thread().clone(), outcome);
             return match pending.answer.send(decision) {
                 Ok(()) => RespondOutcome::Accepted,
                 Err(_) => RespondOutcome::ExecutionEnded,

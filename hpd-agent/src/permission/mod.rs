@@ -180,6 +180,7 @@ impl PermissionRequest {
 pub struct Permissions {
     policy: Arc<dyn PermissionPolicy>,
     timeout: Duration,
+    durable: bool,
     overrides: BTreeMap<Arc<str>, PermissionOverride>,
 }
 
@@ -192,7 +193,11 @@ impl Default for Permissions {
 impl fmt::Debug for Permissions {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let mut permissions = f.debug_struct("Permissions");
-        permissions.field("timeout", &self.timeout).field("overrides", &self.overrides).finish_non_exhaustive()
+        permissions
+            .field("timeout", &self.timeout)
+            .field("durable", &self.durable)
+            .field("overrides", &self.overrides)
+            .finish_non_exhaustive()
     }
 }
 
@@ -242,10 +247,54 @@ impl Permissions {
     /// A policy of your own.
     #[must_use]
     pub fn from_policy(policy: impl PermissionPolicy) -> Self {
-        Self { policy: Arc::new(policy), timeout: DEFAULT_ANSWER_TIMEOUT, overrides: BTreeMap::new() }
+        Self { policy: Arc::new(policy), timeout: DEFAULT_ANSWER_TIMEOUT, durable: false, overrides: BTreeMap::new() }
     }
 
-    /// How long somebody who is asked may take; then the call is denied. Default: five minutes.
+    /// A question that nobody answers now waits in the journal until somebody does, over restarts, instead of being
+    /// denied: because nobody can be asked, or because the time is over. The run ends with
+    /// [`RunError::AwaitingPermission`](crate::agent::RunError::AwaitingPermission) when all that can be done without an
+    /// answer is done.
+    ///
+    /// [`Agent::runtime_state`](crate::agent::Agent::runtime_state) lists what waits,
+    /// [`Agent::respond`](crate::agent::Agent::respond) answers, and
+    /// [`Thread::resume`](crate::agent::Thread::resume) goes on.
+    ///
+    /// ```
+    /// use hpd_agent::{prelude::*, testing::{Reply, ScriptedChatClient}};
+    ///
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// let publish = DynamicFunction::new("publish", |_, _| async { Ok("published".into()) })
+    ///     .with_description("Publishes the page.")
+    ///     .requiring_permission();
+    /// # let client = ScriptedChatClient::replies([
+    /// #     Reply::tool_call("publish", serde_json::json!({})), Reply::text("It is online."),
+    /// # ]);
+    /// let agent = Agent::builder()
+    ///     .with_chat_client(client)
+    ///     .with_dynamic_harness(DynamicHarness::new("site").with_function(publish))
+    ///     .with_permissions(Permissions::ask().durable())
+    ///     .build()
+    ///     .await?;
+    /// let thread = agent.thread("user-42", "main");
+    /// let Err(RunError::AwaitingPermission { request, .. }) = thread.run("Publish it.").await else { panic!() };
+    ///
+    /// // Later, perhaps in another process over the same store.
+    /// let state = agent.runtime_state(thread.key()?).await?;
+    /// assert_eq!(state.pending_requests[0].id(), request.id());
+    /// agent.respond(request.id(), Some(request.thread()), PermissionDecision::allow()).await?;
+    /// assert_eq!(thread.resume().await?.text(), "It is online.");
+    /// # Ok(())
+    /// # }
+    /// ```
+    #[must_use]
+    pub fn durable(mut self) -> Self {
+        self.durable = true;
+        self
+    }
+
+    /// How long somebody who is asked may take; then the call is denied, or waits if this is
+    /// [durable](Self::durable). Default: five minutes.
     #[must_use]
     pub fn with_timeout(mut self, timeout: Duration) -> Self {
         self.timeout = timeout;
@@ -278,6 +327,10 @@ impl Permissions {
 
     pub(crate) fn policy(&self) -> &dyn PermissionPolicy {
         &*self.policy
+    }
+
+    pub(crate) fn is_durable(&self) -> bool {
+        self.durable
     }
 
     pub(crate) fn timeout(&self) -> Duration {

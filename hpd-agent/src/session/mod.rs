@@ -6,5 +6,5 @@ mod state;
 pub use self::load::SessionError;
 pub(crate) use self::{
     load::load,
-    state::{Phase, ThreadState},
+    state::{Phase, Question, ThreadState},
 };

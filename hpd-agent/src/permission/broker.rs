@@ -20,24 +20,28 @@ use crate::{
 const REMEMBERED: usize = 64;
 
 /// What became of an answer.
+///
+/// There is no outcome for an answer of the wrong type, since a question for permission is the only kind of request and
+/// its answer has a type of its own; and none for an ambiguous one, since ids of requests are made by the runtime and are
+/// unique.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum RespondOutcome {
-    /// It counts.
+    /// It counts. For a question that waited in a journal: it is committed there.
     Accepted,
-    /// There is no such question.
+    /// There is no such question, or no such thread.
     NotFound,
-    /// Somebody else has answered before.
+    /// Somebody else has answered before, or it was denied because nobody could be asked.
     AlreadyResolved,
     /// It came too late.
     TimedOut,
-    /// The run was cancelled before.
+    /// The run was cancelled before, or the conversation went on without an answer.
     Cancelled,
     /// The question is one of another thread.
     TargetMismatch,
-    /// The run has ended.
+    /// What asked is over without an answer: the run has ended, or its process is gone.
     ExecutionEnded,
-    /// Nothing runs that could have asked.
+    /// Nothing runs in this process that could have asked, and no thread was named in whose journal it could wait.
     RuntimeUnavailable,
 }
 

@@ -264,15 +264,14 @@ impl Permissions {
     ///
     /// # #[tokio::main(flavor = "current_thread")]
     /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
-    /// let publish = DynamicFunction::new("publish", |_, _| async { Ok("published".into()) })
-    ///     .with_description("Publishes the page.")
-    ///     .requiring_permission();
+    /// let publish = DynamicFunction::new("publish", "Publishes the page.").requires_permission();
+    /// let site = DynamicHarness::new("site").with_function(publish, |_, _| Box::pin(async { Ok("published") }));
     /// # let client = ScriptedChatClient::replies([
     /// #     Reply::tool_call("publish", serde_json::json!({})), Reply::text("It is online."),
     /// # ]);
     /// let agent = Agent::builder()
     ///     .with_chat_client(client)
-    ///     .with_dynamic_harness(DynamicHarness::new("site").with_function(publish))
+    ///     .with_dynamic_harness(site)
     ///     .with_permissions(Permissions::ask().durable())
     ///     .build()
     ///     .await?;

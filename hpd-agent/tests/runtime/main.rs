@@ -21,6 +21,7 @@ mod failures;
 mod faults;
 mod inheritance;
 mod odd_clients;
+mod parked;
 mod permissions;
 mod schemas;
 mod sessions;

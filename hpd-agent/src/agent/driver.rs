@@ -16,7 +16,7 @@ use crate::{
         SubAgentInvocationCancelled, TurnFinished, TurnStarted,
     },
     future::BoxFuture,
-    id::{EventId, MessageId, Timestamp, TurnId},
+    id::{CallId, EventId, MessageId, Timestamp, TurnId},
     message::{Message, ResultMetadata, StopReason, ToolCall, ToolOutput},
     turn::{self, Finish, Step},
 };
@@ -109,7 +109,7 @@ impl Lane {
         let waited = state.thread.suspended;
         self.record_execution(state, now)?;
         if waited {
-            self.give_up(state, now, "The conversation went on before permission was given.");
+            self.give_up(state, now, None, "The conversation went on before permission was given.");
             self.answer_leftovers(state, now, "The conversation went on before this call was permitted and done.");
         } else {
             let why = "The run was interrupted: it is unknown whether this call had any effect.";
@@ -204,7 +204,7 @@ impl Lane {
         }
         let now = Timestamp::now();
         if how != ExecutionOutcome::Suspended {
-            self.give_up(&mut state, now, CANCELLED);
+            self.give_up(&mut state, now, None, CANCELLED);
             self.answer_leftovers(&mut state, now, CANCELLED);
         }
         if let Some(turn_id) = state.thread.turn.filter(|_| how != ExecutionOutcome::Suspended) {
@@ -223,10 +223,11 @@ impl Lane {
         Ended { outcome, last_text, last_event: Some(last_event) }
     }
 
-    /// Ends what waits for permission without it: nobody will go on with it.
-    fn give_up(&self, state: &mut LaneState, now: Timestamp, why: &str) {
+    /// Ends what waits for permission without it, because nobody will go on with it. `call`: only what waits for that one.
+    pub(crate) fn give_up(&self, state: &mut LaneState, now: Timestamp, call: Option<CallId>, why: &str) {
         let Some(open) = &state.thread.open else { return };
-        let questions = open.pending().map(|question| {
+        let is_meant = |of: CallId| call.is_none_or(|call| call == of);
+        let questions = open.pending().filter(|question| is_meant(question.asked.call_id)).map(|question| {
             EventBody::PermissionResponse(Arc::new(PermissionAnswered {
                 permission_id: question.asked.permission_id,
                 function_name: Arc::clone(&question.asked.function_name),
@@ -236,7 +237,7 @@ impl Lane {
                 reason: Some(why.into()),
             }))
         });
-        let children = open.unfinished().map(|invocation| {
+        let children = open.unfinished().filter(|child| is_meant(child.parent_tool_call_id)).map(|invocation| {
             let invocation = Arc::clone(invocation);
             let reason = Some(why.into());
             EventBody::SubAgentInvocationCancelled(SubAgentInvocationCancelled { invocation, reason })

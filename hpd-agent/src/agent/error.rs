@@ -48,7 +48,7 @@ pub enum RunError {
     AwaitingPermission {
         /// The thread of the run, which is the one to be resumed.
         thread: ThreadKey,
-        /// The first of the questions; [`Agent::runtime_state`](super::Agent::runtime_state) lists all of them.
+        /// One of the questions; [`Agent::runtime_state`](super::Agent::runtime_state) lists all of them, the oldest first.
         request: Box<PermissionRequest>,
     },
     /// The thread does not wait for permission, so there is nothing to go on with.

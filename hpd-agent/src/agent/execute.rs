@@ -81,9 +81,9 @@ impl Claim<'_> {
         let inner = self.agent.inner();
         let kept = inner.claim(self.key, self.tree, order.place.new)?;
         self.claimed = true;
+        // What waits is never kept: if something is, it is not what somebody wants to go on with.
+        let kept = kept.filter(|_| order.input.is_some());
         let (lane, request) = match kept {
-            // What waits is not kept.
-            _ if order.input.is_none() => self.begin_from_store(&order).await?,
             Some(kept) => match self.begin(kept.state, Some(kept.last_event), false, &order).await {
                 // Another process has continued, deleted or replaced the thread: what was kept is old.
                 Err(RunError::Commit(

@@ -101,7 +101,10 @@ impl Lane {
         metadata: ResultMetadata,
     ) -> Result<(), RunError> {
         let mut state = self.lock().await;
-        state.record(&self.source, Timestamp::now(), result_event(call, output, metadata));
+        let now = Timestamp::now();
+        // It may have waited for permission before this execution, and be refused or cancelled now.
+        self.give_up(&mut state, now, Some(call.id), "The call was not gone on with.");
+        state.record(&self.source, now, result_event(call, output, metadata));
         if state.thread.open.is_some() { self.flush(&mut state).await } else { Ok(()) }
     }
 

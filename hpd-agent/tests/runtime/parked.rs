@@ -454,3 +454,66 @@ async fn an_answer_for_good_is_journaled_for_the_session_of_the_thread_that_aske
     let (_, next) = waiting(agent.thread("s", "main").resume().await);
     assert_eq!((next.thread(), next.arguments()), (&main(), r#"{"page":"c"}"#));
 }
+
+#[tokio::test]
+async fn what_waits_is_closed_if_its_call_is_not_gone_on_with() {
+    let store = Arc::new(MemorySessionStore::new());
+    let script = ScriptedChatClient::route()
+        .when_system_contains("writer", [publish("b")])
+        .otherwise([publish("a").and_tool_call("fresh_writer", json!({"input": "Write."})), Reply::text("done")]);
+    let agent = process(&script, &store).await;
+    let (thread, _) = waiting(agent.thread("s", "main").run("go").await);
+    let both = agent.runtime_state(&thread).await.unwrap().pending_requests;
+    let own = both.iter().find(|request| *request.thread() == thread).unwrap();
+    let forbidden = AgentRunConfig::new().with_tool_filter(ToolFilter::deny(["publish", "fresh_writer"]));
+    let result = agent.thread("s", "main").resume().with_run_config(forbidden).await.unwrap();
+    assert!(results(&agent, &result).await.iter().all(|told| told.output.text().contains("may not be used")));
+    let events = journal(&agent, &thread).await;
+    assert_eq!(count(&events, "PERMISSION_RESPONSE"), 1);
+    assert_eq!(count(&events, "SUBAGENT_INVOCATION_CANCELLED"), 1);
+    assert_eq!(respond(&agent, own, PermissionDecision::allow()).await, RespondOutcome::Cancelled);
+}
+
+#[tokio::test]
+async fn of_two_processes_that_resume_one_goes_on() {
+    let store = Arc::new(MemorySessionStore::new());
+    let script = || ScriptedChatClient::replies([publish("a"), Reply::text("done")]);
+    let first = process(&script(), &store).await;
+    let (_, request) = waiting(first.thread("s", "main").run("go").await);
+    respond(&first, &request, PermissionDecision::allow()).await;
+    let second = process(&ScriptedChatClient::texts(["done"]), &store).await;
+    let (first, second) = (first.thread("s", "main"), second.thread("s", "main"));
+    let (one, other) = tokio::join!(first.resume().into_future(), second.resume().into_future());
+    let (done, refused): (Vec<_>, Vec<_>) = [one, other].into_iter().partition(Result::is_ok);
+    assert_eq!((done.len(), refused.len()), (1, 1));
+    assert!(matches!(refused[0], Err(RunError::NothingToResume { .. })), "{refused:?}");
+    let results: Vec<_> = first
+        .messages()
+        .await
+        .unwrap()
+        .iter()
+        .flat_map(|message| message.results().cloned().collect::<Vec<_>>())
+        .collect();
+    assert_eq!(results.len(), 1);
+}
+
+#[tokio::test]
+async fn a_run_that_is_cancelled_does_not_wait() {
+    let store = Arc::new(MemorySessionStore::new());
+    let script = ScriptedChatClient::route()
+        .when_system_contains("writer", [Reply::pending()])
+        .otherwise([publish("a").and_tool_call("fresh_writer", json!({"input": "Write."}))]);
+    let agent = process(&script, &store).await;
+    let mut run = agent.thread("s", "main").run("go");
+    let handle = run.handle();
+    while let Some(envelope) = run.next().await {
+        if matches!(envelope.body(), EventBody::SubAgentInvocationStarted(_)) {
+            handle.cancel();
+        }
+    }
+    assert!(matches!(run.await, Err(RunError::Cancelled)));
+    assert!(pending(&agent, &main()).await.is_empty());
+    let events = journal(&agent, &main()).await;
+    assert_eq!(count(&events, "PERMISSION_RESPONSE"), 1);
+    assert_eq!(count(&events, "TOOL_CALL_RESULT"), 2);
+}

@@ -125,3 +125,38 @@ impl PermissionRemembered {
         self.key.is_none() && *self.function_name == *tool && self.choice == PermissionChoice::DenyAlways
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn chosen(key: Option<&str>, choice: PermissionChoice) -> EventBody {
+        EventBody::PermissionRemembered(PermissionRemembered {
+            function_name: "run".into(),
+            key: key.map(Into::into),
+            choice,
+        })
+    }
+
+    #[test]
+    fn a_denial_is_not_undone_by_an_answer_to_a_question_that_was_open_beside_it() {
+        use PermissionChoice::{AllowAlways, Ask, DenyAlways};
+        for order in [[AllowAlways, DenyAlways], [DenyAlways, AllowAlways]] {
+            let memory = SessionMemory::default();
+            memory.restore(&order.map(|choice| chosen(Some("run:ls"), choice)));
+            assert_eq!(memory.choice("run", "run:ls"), DenyAlways);
+            assert_eq!(memory.choice("run", "run:rm"), Ask);
+            assert!(memory.denied_tools().is_empty());
+        }
+    }
+
+    #[test]
+    fn what_is_denied_to_a_tool_is_denied_to_all_its_calls() {
+        use PermissionChoice::{AllowAlways, Ask, DenyAlways};
+        let memory = SessionMemory::default();
+        memory.restore(&[chosen(Some("run:ls"), AllowAlways), chosen(None, DenyAlways)]);
+        assert_eq!(memory.choice("run", "run:ls"), DenyAlways);
+        assert_eq!(memory.choice("read", "read"), Ask);
+        assert_eq!(memory.denied_tools(), [Arc::from("run")]);
+    }
+}

@@ -20,6 +20,7 @@ use crate::{
         EventBody, ResolvedContext, SubAgentInvocation, SubAgentInvocationCancelled, SubAgentInvocationCompleted,
         SubAgentInvocationFailed, SubAgentInvocationStarted,
     },
+    future::BoxFuture,
     history::History,
     id::{MessageId, ThreadKey, Timestamp},
     message::{
@@ -29,6 +30,14 @@ use crate::{
     session::ThreadState,
     subagent::{SubAgentCall, child_denials, child_run_config, completed, failed, inherited_options, inherits_chat},
 };
+
+/// A child that runs, and what its receipt will need.
+pub(crate) struct Begun {
+    pub(crate) child: Arc<Lane>,
+    /// What the conversation that it was given hashes to.
+    pub(crate) seed: Option<u64>,
+    pub(crate) requested: RequestedDelegation,
+}
 
 /// So many agents of a line are polled on one stack.
 const NESTED_IN_ONE_TASK: u32 = 8;
@@ -51,17 +60,44 @@ impl Lane {
             }
         };
         let (child, seed, request) = self.begin_child((tool, at), &invocation, input).await?;
-        let running = Arc::clone(&child).drive_nested(request);
+        let begun = Begun { child: Arc::clone(&child), seed, requested };
+        self.await_child(child.drive_nested(Some(request)), call, invocation, begun).await
+    }
+
+    /// Waits for a child's answer and records the result of `call`. A child that waits for permission lets this thread
+    /// wait too.
+    pub(crate) async fn await_child(
+        &self,
+        running: BoxFuture<'static, Ended>,
+        call: &ToolCall,
+        invocation: Arc<SubAgentInvocation>,
+        begun: Begun,
+    ) -> Result<(), RunError> {
         let ended = if self.depth() % NESTED_IN_ONE_TASK == NESTED_IN_ONE_TASK - 1 {
             // A stack is finite, and the depth of a tree is the author's choice.
             tokio::spawn(running).await.unwrap_or_else(Ended::panicked)
         } else {
             running.await
         };
+        if let Err(error @ RunError::AwaitingPermission { .. }) = ended.outcome {
+            return Err(error);
+        }
         let (own, below) = ended.usage;
         // Only now: nothing of it has to be kept while the child is waited for.
-        let receipt = child.receipt(&invocation, seed, requested)?;
+        let receipt = begun.child.receipt(&invocation, begun.seed, begun.requested)?;
         let receipt = DelegationReceipt { usage: own, subtree_usage: own + below, ..receipt };
+        self.record_child_end(call, invocation, Some(receipt), ended).await
+    }
+
+    /// Records how a child has ended, and with it the result of `call`.
+    pub(crate) async fn record_child_end(
+        &self,
+        call: &ToolCall,
+        invocation: Arc<SubAgentInvocation>,
+        receipt: Option<DelegationReceipt>,
+        ended: Ended,
+    ) -> Result<(), RunError> {
+        let (own, below) = ended.usage;
         let (body, result) = child_ended(call, invocation, receipt, ended);
         let now = Timestamp::now();
         let mut state = self.lock().await;
@@ -74,7 +110,7 @@ impl Lane {
     }
 
     /// The agent of a child that is about to work on a thread.
-    async fn resolve(&self, tool: &SubAgentTool, thread: &ThreadKey) -> Result<Resolved, ResolveError> {
+    pub(crate) async fn resolve(&self, tool: &SubAgentTool, thread: &ThreadKey) -> Result<Resolved, ResolveError> {
         let resolver = &self.agent.resolver;
         if !self.forest.get(tool.child).is_some_and(|child| resolver.is_asked(child)) {
             return Ok(Resolved::of(&self.forest, tool.child));
@@ -97,7 +133,7 @@ impl Lane {
         child.began();
         if let Err(error) = self.flush_both(&mut state, &child, &mut child_state).await {
             // There is no child: this thread must not say so later.
-            state.retract();
+            state.retract_child();
             child.ended();
             return Err(error);
         }
@@ -137,7 +173,7 @@ impl Lane {
         let seed = (!history.is_empty()).then(|| history.hash());
         let header = Arc::new(tool.identity.header(invocation, &self.key, fork_point, now));
         let child =
-            Arc::new(self.child_lane((tool, at), invocation, ThreadState::new(Arc::clone(&header), history))?);
+            Arc::new(self.child_lane((tool, at), invocation, ThreadState::new(Arc::clone(&header), history), true)?);
         let request = {
             let locked = child.state.try_lock();
             let mut child_state = locked.map_err(|_| RunError::Internal { reason: "a new child is in use" })?;
@@ -151,11 +187,13 @@ impl Lane {
         Ok((child, seed, request))
     }
 
-    fn child_lane(
+    /// `create`: the first commit creates its thread.
+    pub(crate) fn child_lane(
         self: &Arc<Self>,
         (tool, at): (&SubAgentTool, Resolved),
         invocation: &SubAgentInvocation,
         thread: ThreadState,
+        create: bool,
     ) -> Result<Self, RunError> {
         let Resolved { forest, index, client: leased, lease } = at;
         let blueprint = forest.get(index).ok_or(RunError::Internal { reason: "a subagent's blueprint is missing" })?;
@@ -170,7 +208,7 @@ impl Lane {
         let (client, options) = child_model(client, parent, blueprint, run_config.as_deref());
         // Choices belong to a session; what an ancestor was denied for good holds for an isolated child all the same.
         let (memory, remembered) = match invocation.context_policy {
-            ResolvedContext::Isolated => (Arc::default(), self.memory.denied()),
+            ResolvedContext::Isolated => (Arc::default(), self.memory.denied_tools()),
             ResolvedContext::Fork | ResolvedContext::Fresh => (Arc::clone(&self.memory), Vec::new()),
         };
         let denials = child_denials(&self.denials, self.run_config.as_deref(), remembered);
@@ -194,7 +232,7 @@ impl Lane {
             ledger,
             run_config,
             filtered: OnceLock::new(),
-            state: Mutex::new(LaneState::new(thread, true)),
+            state: Mutex::new(LaneState::new(thread, create)),
         })
     }
 }
@@ -228,7 +266,7 @@ pub(crate) fn ledger(run: Option<&AgentRunConfig>, above: Option<&Arc<Ledger>>) 
 fn child_ended(
     call: &ToolCall,
     invocation: Arc<SubAgentInvocation>,
-    receipt: DelegationReceipt,
+    receipt: Option<DelegationReceipt>,
     ended: Ended,
 ) -> (EventBody, EventBody) {
     let ((output, metadata), body) = match ended.outcome {

@@ -7,6 +7,7 @@ use crate::{
     error::IdError,
     id::{AgentId, ThreadKey},
     message::Message,
+    permission::PermissionRequest,
     session::SessionError,
     store::{CommitError, StoreError},
 };
@@ -61,6 +62,25 @@ pub enum RunError {
     NoAnswer {
         /// The agent.
         agent: String,
+    },
+    /// The run waits for permission, which nobody could give now, and [durable](crate::permission::Permissions::durable)
+    /// permissions let the question wait. Nothing is lost: answer it with [`Agent::respond`](super::Agent::respond), today
+    /// or after a restart, and go on with [`Thread::resume`](super::Thread::resume).
+    #[error(
+        "agent `{}` waits for permission to use `{}`: answer request {} with `agent.respond(…)`, then go on with `.resume()` on thread `{thread}`",
+        request.agent().agent_name, request.tool(), request.id()
+    )]
+    AwaitingPermission {
+        /// The thread of the run, which is the one to be resumed.
+        thread: ThreadKey,
+        /// One of the questions; [`Agent::runtime_state`](super::Agent::runtime_state) lists all of them, the oldest first.
+        request: Box<PermissionRequest>,
+    },
+    /// The thread does not wait for permission, so there is nothing to go on with.
+    #[error("thread `{thread}` waits for nothing: go on with `.run(…)` and an input")]
+    NothingToResume {
+        /// The thread.
+        thread: ThreadKey,
     },
     /// Somebody asked the run to stop.
     #[error("the run was cancelled")]
@@ -126,6 +146,8 @@ impl RunError {
             Self::BudgetReached { .. } => "budget_reached",
             Self::NoPrice { .. } => "no_price",
             Self::NoAnswer { .. } => "no_answer",
+            Self::AwaitingPermission { .. } => "awaiting_permission",
+            Self::NothingToResume { .. } => "nothing_to_resume",
             Self::Cancelled => "cancelled",
             Self::ThreadBusy { .. } => "thread_busy",
             Self::UnknownAgent { .. } => "unknown_agent",

@@ -20,7 +20,8 @@ use crate::{
 /// What a run is to do.
 pub(super) struct Order {
     pub(super) place: Place,
-    pub(super) input: Arc<Message>,
+    /// `None`: goes on with a turn that waits for permission.
+    pub(super) input: Option<Arc<Message>>,
     pub(super) config: Option<Arc<AgentRunConfig>>,
     /// It waits until the thread is free.
     pub(super) queued: bool,
@@ -111,7 +112,8 @@ impl Claim {
     }
 
     async fn run(&mut self, order: Box<Order>) -> Result<RunResult, RunError> {
-        let kept = self.acquire().await?;
+        // What waits is never kept: if something is, it is not what somebody wants to go on with.
+        let kept = self.acquire().await?.filter(|_| order.input.is_some());
         let spot = &self.spot;
         let (lane, request) = match kept {
             Some(kept) => match spot.begin(kept.state, Some(kept.last_event), false, &order).await {
@@ -136,7 +138,10 @@ impl Claim {
             },
         };
         let Ended { outcome, last_event, usage: (own_usage, _), .. } = Arc::clone(&lane).drive(request).await;
-        let fatal = outcome.as_ref().is_err_and(RunError::is_fatal);
+        // What could not be committed is not kept, nor is what others may answer: the next run reads the journal.
+        let keep = !outcome
+            .as_ref()
+            .is_err_and(|error| error.is_fatal() || matches!(error, RunError::AwaitingPermission { .. }));
         let answer = outcome.map(|answer| RunResult {
             thread: self.spot.key.clone(),
             text: answer.text,
@@ -145,8 +150,7 @@ impl Claim {
             own_usage,
             usage: self.spot.tree.usage(),
         });
-        // What could not be committed is not kept: the next run reads the journal.
-        if !fatal && let Some(lane) = Arc::into_inner(lane) {
+        if keep && let Some(lane) = Arc::into_inner(lane) {
             let state = lane.state.into_inner();
             if let Some(last_event) = last_event.filter(|_| state.is_committed()) {
                 self.hold = Hold::Held(Some(Box::new(Kept { state: state.thread, last_event, memory: lane.memory })));

@@ -132,6 +132,11 @@ impl AgentInner {
         self.lock().trees().cloned().collect()
     }
 
+    /// What a session remembers, if a thread of it is known here.
+    pub(crate) fn memory(&self, session: &SessionId) -> Option<Arc<SessionMemory>> {
+        self.lock().memory(session)
+    }
+
     /// The name of a running thread of a session, if there is one.
     pub(crate) fn running_in(&self, session: &SessionId) -> Option<ThreadKey> {
         let threads = self.lock();

@@ -92,10 +92,10 @@ impl LaneState {
         id
     }
 
-    /// Takes back the last thing that was recorded, which could not be committed and which the fold only counts.
-    pub(crate) fn retract(&mut self) {
+    /// Takes back the beginning of a child, the last thing that was recorded, which could not be committed.
+    pub(crate) fn retract_child(&mut self) {
         if self.pending.pop().is_some() {
-            self.thread.len -= 1;
+            self.thread.retract_child();
         }
     }
 

@@ -3,6 +3,7 @@
 //! An [`Agent`] is built once by its [`AgentBuilder`] and shared by cloning. [`Agent::run`] opens a new session;
 //! [`Agent::thread`] continues a conversation.
 
+mod answer;
 mod blueprint;
 mod build_error;
 mod builder;
@@ -22,6 +23,8 @@ mod lane;
 mod ledger;
 mod materialize;
 mod model;
+mod park;
+mod pending;
 mod permit;
 mod place;
 mod queue;
@@ -51,9 +54,9 @@ use crate::{
     declare::AgentRunConfig,
     error::IdError,
     event::{ForkPoint, ThreadHeader},
-    id::{AgentId, ExecutionId, RequestId, SessionId, ThreadId, ThreadKey},
+    id::{AgentId, ExecutionId, SessionId, ThreadId, ThreadKey},
     message::{Message, Part, Role},
-    permission::{PermissionDecision, PermissionRequest, RespondOutcome},
+    permission::PermissionRequest,
     session::{SessionError, ThreadGraph, load, survey},
     store::{AgentStore, Append, Batch, SessionStore},
 };
@@ -201,36 +204,6 @@ impl Agent {
         Thread { agent: self.clone(), key, agent_id: None, existing: false }
     }
 
-    /// What works on a thread now, and which questions of it and its descendants wait for an answer.
-    #[must_use]
-    pub fn runtime_state(&self, thread: &ThreadKey) -> RuntimeState {
-        let mut state = RuntimeState {
-            active_execution: None,
-            pending_requests: Vec::new(),
-            queued_runs: self.inner.queued(thread),
-        };
-        for tree in self.inner.trees() {
-            state.active_execution = state.active_execution.or_else(|| tree.execution(thread));
-            state.pending_requests.extend(tree.broker.pending(thread));
-        }
-        state.pending_requests.sort_by_key(PermissionRequest::created_at);
-        state
-    }
-
-    /// Answers a question of whatever runs, at any depth. `thread` is the thread that asked, if the caller knows it;
-    /// another one is refused.
-    pub fn respond(&self, id: RequestId, thread: Option<&ThreadKey>, decision: PermissionDecision) -> RespondOutcome {
-        let trees = self.inner.trees();
-        let mut best = if trees.is_empty() { RespondOutcome::RuntimeUnavailable } else { RespondOutcome::NotFound };
-        for tree in trees {
-            match tree.broker.respond(id, thread, decision.clone()) {
-                RespondOutcome::NotFound => {}
-                outcome => best = outcome,
-            }
-        }
-        best
-    }
-
     /// What a session consists of: its threads with their forks, and the children that were begun in it, each with what
     /// became of it. Empty if there is no such session. Every journal of the session is read once.
     ///
@@ -305,13 +278,7 @@ impl Thread {
     /// conversations, and a child in a child's. A thread that does not exist yet is begun by the root agent, unless
     /// it is [`existing`](Self::existing).
     pub fn run(&self, input: impl Into<Input>) -> Run {
-        let place = self.key.clone().map(|key| Place {
-            key,
-            new: false,
-            existing: self.existing,
-            agent: self.agent_id.clone(),
-        });
-        Run::new(self.agent.clone(), place.map_err(Into::into), input.into().0)
+        Run::new(self.agent.clone(), self.place().map_err(Into::into), input.into().0)
     }
 
     /// The same conversation, which a run continues and never begins: if there is no such thread, the run is an error
@@ -331,6 +298,23 @@ impl Thread {
     pub fn existing(mut self) -> Self {
         self.existing = true;
         self
+    }
+
+    /// Goes on with a turn that waits for permission ([`RunError::AwaitingPermission`]): calls whose questions have been
+    /// answered run or are refused, children that waited go on inside of their calls, and then the turn continues. What
+    /// was said for the run that began the turn holds, unless the new one is given a
+    /// [configuration of its own](Run::with_run_config). A question that nobody has answered is asked again, under
+    /// the same id, and waits again if nobody answers.
+    ///
+    /// Awaiting it gives [`RunError::NothingToResume`] if the thread waits for nothing. [`Thread::run`] with a new input
+    /// gives up what waits instead.
+    pub fn resume(&self) -> Run {
+        Run::resuming(self.agent.clone(), self.place().map_err(Into::into))
+    }
+
+    fn place(&self) -> Result<Place, IdError> {
+        let (agent, existing) = (self.agent_id.clone(), self.existing);
+        self.key.clone().map(|key| Place { key, new: false, existing, agent })
     }
 
     /// The same conversation for another agent of the tree, by its id. Its place in the tree stays: what a child's

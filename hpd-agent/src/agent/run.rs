@@ -129,9 +129,18 @@ impl RunResult {
 impl Run {
     pub(super) fn new(agent: Agent, place: Result<Place, RunError>, input: Message) -> Self {
         let order = place.and_then(|place| match input.has_text() {
-            true => Ok(Box::new(Order { place, input: Arc::new(input), config: None, queued: false })),
+            true => Ok(Box::new(Order { place, input: Some(Arc::new(input)), config: None, queued: false })),
             false => Err(RunError::EmptyInput),
         });
+        Self::of(agent, order)
+    }
+
+    /// Goes on with a turn that waits for permission.
+    pub(super) fn resuming(agent: Agent, place: Result<Place, RunError>) -> Self {
+        Self::of(agent, place.map(|place| Box::new(Order { place, input: None, config: None, queued: false })))
+    }
+
+    fn of(agent: Agent, order: Result<Box<Order>, RunError>) -> Self {
         Self { agent, tree: Arc::default(), state: RunState::Waiting(order), events: None, attached: true }
     }
 

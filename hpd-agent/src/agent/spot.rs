@@ -6,16 +6,16 @@ use tokio::sync::Mutex;
 
 use super::{
     Agent, RunError,
+    answer::{load_above, load_memory},
     delegate::{child_model, ledger},
     execute::{Order, Place},
     lane::{Lane, LaneState},
-    permit::load_memory,
     resolver::{ResolveError, Resolved},
     tree::Tree,
 };
 use crate::{
     declare::AgentRunConfig,
-    event::{AgentScope, EventBody, EventSource, ThreadHeader},
+    event::{AgentScope, EventBody, EventSource, ExecutionSettings, ThreadHeader},
     history::History,
     id::{AgentId, EventId, MessageId, ThreadKey, Timestamp},
     message::Message,
@@ -42,7 +42,7 @@ impl Spot {
         let (thread, by) = conversation.map_or((None, None), |(thread, by)| (Some(thread), by));
         let create = thread.is_none();
         let place = Place { key, new: create, existing: !create, agent: by };
-        let order = Order { place, input: Arc::new(Message::user("")), config, queued: false };
+        let order = Order { place, input: Some(Arc::new(Message::user(""))), config, queued: false };
         let thread = match thread {
             Some(thread) => thread,
             None => spot.new_thread(&order)?,
@@ -61,7 +61,15 @@ impl Spot {
         after: Option<EventId>,
         create: bool,
         order: &Order,
-    ) -> Result<(Arc<Lane>, MessageId), RunError> {
+    ) -> Result<(Arc<Lane>, Option<MessageId>), RunError> {
+        if order.input.is_none() && !thread.suspended {
+            return Err(RunError::NothingToResume { thread: self.key.clone() });
+        }
+        if thread.header.origin.is_some() {
+            let above = load_above(&*self.agent.inner().store, &thread.header).await?;
+            // Set by nobody else: a tree takes one thread.
+            let _ = self.tree.above.set(above);
+        }
         let at = self.resolve(&thread, order).await?;
         let lane = Arc::new(self.lane(thread, create, order, at)?);
         let now = Timestamp::now();
@@ -71,8 +79,16 @@ impl Spot {
             let header = Arc::clone(&state.thread.header);
             state.record(&lane.source, now, EventBody::ThreadCreated(header));
         }
-        lane.record_start(&mut state, now, Arc::clone(&order.input))?;
-        let request = lane.record_request(&mut state, now);
+        let request = match &order.input {
+            Some(input) => {
+                lane.record_start(&mut state, now, Arc::clone(input))?;
+                Some(lane.record_request(&mut state, now))
+            }
+            None => {
+                lane.record_execution(&mut state, now)?;
+                None
+            }
+        };
         lane.began();
         if let Err(error) = lane.flush(&mut state).await {
             lane.ended();
@@ -82,7 +98,7 @@ impl Spot {
         Ok((lane, request))
     }
 
-    pub(super) async fn begin_from_store(&self, order: &Order) -> Result<(Arc<Lane>, MessageId), RunError> {
+    pub(super) async fn begin_from_store(&self, order: &Order) -> Result<(Arc<Lane>, Option<MessageId>), RunError> {
         let (thread, create) = self.open_thread(order).await?;
         self.begin(thread, None, create, order).await
     }
@@ -114,7 +130,10 @@ impl Spot {
     /// The blueprint of the agent that works on the thread: the tree's, or one that the agent store has.
     async fn resolve(&self, thread: &ThreadState, order: &Order) -> Result<Resolved, RunError> {
         let inner = self.agent.inner();
-        let agent_id = order.place.agent.as_ref().unwrap_or(&thread.header.default_agent_id);
+        // A turn that goes on does so with the agent that it began with.
+        let default_agent =
+            waiting(thread, order).map_or(&thread.header.default_agent_id, |settings| &settings.agent_id);
+        let agent_id = order.place.agent.as_ref().unwrap_or(default_agent);
         let known = inner.forest.find(agent_id);
         let child = known.and_then(|index| inner.forest.get(index));
         match known {
@@ -144,7 +163,15 @@ impl Spot {
         let agent_id = &blueprint.agent_id;
         let client = leased.or_else(|| root.client.clone()).or_else(|| inner.client.clone());
         let client = client.ok_or(RunError::Internal { reason: "the agent has no chat client" })?;
-        let config = order.config.clone();
+        // And with the settings.
+        let config = match (&order.config, waiting(&thread, order).and_then(|settings| settings.run_config.as_deref()))
+        {
+            (None, Some(before)) => Some(Arc::new(before.parse::<AgentRunConfig>().map_err(
+                // Without them the turn might do what it was forbidden.
+                |_| RunError::Internal { reason: "the settings of a turn that waits cannot be read" },
+            )?)),
+            (said, _) => said.clone(),
+        };
         let is_root = std::ptr::eq(root, blueprint);
         let inherited = (!is_root).then_some(&*root.options);
         let (client, options) = child_model(&client, inherited, blueprint, config.as_deref());
@@ -186,4 +213,9 @@ impl Spot {
             state: Mutex::new(LaneState::new(thread, create)),
         })
     }
+}
+
+/// The settings of a turn that waits, if the run is to go on with it.
+fn waiting<'t>(thread: &'t ThreadState, order: &Order) -> Option<&'t Arc<ExecutionSettings>> {
+    thread.last_agent.as_ref().filter(|_| order.input.is_none()).map(|(_, settings)| settings)
 }

@@ -12,6 +12,7 @@ use super::{
     lane::Lane,
     ledger::{Ledger, Reached},
     model::elapsed,
+    park::Left,
     permit::Permit,
 };
 use crate::{
@@ -43,10 +44,17 @@ impl Lane {
         let open = message.calls().zip(answered).filter(|(_, answered)| !answered).map(|(call, _)| call);
         let open: SmallVec<[&ToolCall; 2]> = open.collect();
         let turn = Mutex::new(());
-        if let [only] = open.as_slice() {
-            return self.answer(only, &turn).await;
+        let result = match open.as_slice() {
+            [only] => self.answer(only, &turn).await,
+            open => Box::pin(self.run_pool(open, &turn)).await,
+        };
+        match result {
+            // Who asked the run to stop does not want it to wait.
+            Err(RunError::AwaitingPermission { .. }) if self.tree.cancellation.is_cancelled() => {
+                Err(RunError::Cancelled)
+            }
+            result => result,
         }
-        Box::pin(self.run_pool(&open, &turn)).await
     }
 
     async fn run_pool(self: &Arc<Self>, open: &[&ToolCall], turn: &Mutex<()>) -> Result<(), RunError> {
@@ -57,7 +65,7 @@ impl Lane {
         let mut running = FuturesUnordered::new();
         let mut result = Ok(());
         for &call in open {
-            if result.is_err() {
+            if result.as_ref().is_err_and(|error| !matches!(error, RunError::AwaitingPermission { .. })) {
                 // Nothing more can be journaled, so nothing more may have effects.
                 break;
             }
@@ -67,17 +75,17 @@ impl Lane {
                 .is_some_and(|tool| matches!(&tool.kind, ToolKind::Function(function) if function.exclusive));
             let room = if exclusive { 1 } else { limit };
             while running.len() >= room {
-                result = result.and(running.next().await.unwrap_or(Ok(())));
+                result = both(result, running.next().await.unwrap_or(Ok(())));
             }
             running.push(self.answer(call, turn));
             if exclusive {
                 while let Some(answered) = running.next().await {
-                    result = result.and(answered);
+                    result = both(result, answered);
                 }
             }
         }
         while let Some(answered) = running.next().await {
-            result = result.and(answered);
+            result = both(result, answered);
         }
         result
     }
@@ -99,7 +107,10 @@ impl Lane {
         metadata: ResultMetadata,
     ) -> Result<(), RunError> {
         let mut state = self.lock().await;
-        state.record(&self.source, Timestamp::now(), result_event(call, output, metadata));
+        let now = Timestamp::now();
+        // It may have waited for permission before this execution, and be refused or cancelled now.
+        self.give_up(&mut state, now, Some(call.id), "The call was not gone on with.");
+        state.record(&self.source, now, result_event(call, output, metadata));
         if state.thread.open.is_some() { self.flush(&mut state).await } else { Ok(()) }
     }
 
@@ -115,6 +126,7 @@ impl Lane {
         if let Some(refusal) = self.filtered_out(&call.name) {
             return Ok(Some(ToolOutput::error(refusal)));
         }
+        let left = self.left(call).await;
         match &tool.kind {
             ToolKind::Function(function) => {
                 if self.requires_permission(tool) {
@@ -123,12 +135,15 @@ impl Lane {
                         return Ok(Some(error.into()));
                     }
                 }
-                if let Permit::Refused(output) = self.permit(tool, call, turn).await? {
+                if let Permit::Refused(output) = self.permit(tool, call, left, turn).await? {
                     return Ok(Some(output));
                 }
                 self.call_function(tool, function, call).await.map(Some)
             }
             ToolKind::SubAgent(sub_agent) => {
+                if let Left::Child(child) = left {
+                    return Box::pin(self.resume_child(sub_agent, call, child)).await.map(|()| None);
+                }
                 let name = tool.name().as_str();
                 if let Some(error) = availability_error(name, sub_agent.availability, self.depth(), self.ceiling) {
                     return Ok(Some(ToolOutput::error(error)));
@@ -140,7 +155,7 @@ impl Lane {
                 if let Err(reached) = self.ledger.as_ref().map_or(Ok(()), |ledger| ledger.has_room()) {
                     return Ok(Some(no_room(name, reached)));
                 }
-                if let Permit::Refused(output) = self.permit(tool, call, turn).await? {
+                if let Permit::Refused(output) = self.permit(tool, call, left, turn).await? {
                     return Ok(Some(output));
                 }
                 let _living = match self.ledger.as_ref().map(Ledger::begin_child).transpose() {
@@ -232,6 +247,14 @@ fn no_room(tool: &str, reached: Reached) -> ToolOutput {
     ToolOutput::error(format!(
         "The subagent `{tool}` was not started: the budget of this run allows {allowed} {limit}. {advice}"
     ))
+}
+
+/// What two calls of a message came to. A question that waits does not hide an error.
+fn both(first: Result<(), RunError>, second: Result<(), RunError>) -> Result<(), RunError> {
+    match (first, second) {
+        (Ok(()) | Err(RunError::AwaitingPermission { .. }), Err(error)) => Err(error),
+        (first, _) => first,
+    }
 }
 
 /// What a panic said, if it said anything.

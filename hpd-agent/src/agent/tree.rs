@@ -34,6 +34,8 @@ pub(crate) struct Tree {
     pub(crate) broker: Arc<Broker>,
     /// What the session of the root remembers; set when the run takes its thread.
     pub(crate) memory: OnceLock<Arc<SessionMemory>>,
+    /// What the other sessions above the root remember, if a child's conversation is continued as the root.
+    pub(crate) above: OnceLock<Vec<Arc<SessionMemory>>>,
     shared: Mutex<Shared>,
 }
 

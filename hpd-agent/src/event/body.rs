@@ -99,6 +99,8 @@ events! {
     durable PermissionResponse(Arc<PermissionAnswered>) = "PERMISSION_RESPONSE";
     /// A choice that holds for the rest of the session.
     durable PermissionRemembered(PermissionRemembered) = "PERMISSION_REMEMBERED";
+    /// What a permission policy keeps for the session has changed.
+    durable PermissionStateChanged(PermissionStateChanged) = "PERMISSION_STATE_CHANGED";
     /// A child begins.
     durable SubAgentInvocationStarted(SubAgentInvocationStarted) = "SUBAGENT_INVOCATION_STARTED";
     /// A child has answered.
@@ -217,10 +219,19 @@ payloads! {
 
     /// A choice that holds for the rest of the session.
     PermissionRemembered {
-        /// The tool.
+        /// The tool of the call that was asked about.
         function_name: Arc<str>,
+        /// For which calls the choice holds: those with this key. `None`: all calls of the tool.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        key: Option<Arc<str>>,
         /// The choice.
         choice: PermissionChoice,
+    }
+
+    /// What a permission policy keeps for the session has changed.
+    PermissionStateChanged {
+        /// The entries that are new or different; `null` for those that are gone.
+        entries: Arc<Map<String, Value>>,
     }
 
     /// A child begins.
@@ -326,6 +337,9 @@ payloads! {
         arguments: Arc<str>,
         /// What kind of tool it is.
         call_type: CallType,
+        /// For which calls an answer for good would hold: those with this key. `None`: all calls of the tool.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        key: Option<Arc<str>>,
     }
 
     /// How a question for permission ended.
@@ -397,6 +411,11 @@ impl RunConfigText {
         }
     }
 
+    /// The configuration, as it was.
+    pub(crate) fn parse<T: serde::de::DeserializeOwned>(&self) -> serde_json::Result<T> {
+        serde_json::from_value(Value::Object(self.0.clone()))
+    }
+
     /// The JSON object.
     #[must_use]
     pub fn as_map(&self) -> &Map<String, Value> {
@@ -430,6 +449,8 @@ pub enum ExecutionOutcome {
     Failed,
     /// It was asked to stop.
     Cancelled,
+    /// It waits for an answer to a question for permission; another execution goes on with the turn.
+    Suspended,
 }
 
 /// What kind of tool a call is for.
@@ -451,9 +472,9 @@ pub enum PermissionChoice {
     /// For this call; the next one asks again.
     #[default]
     Ask,
-    /// Calls of this tool are allowed for the rest of the session.
+    /// Calls with the same key, by default all of this tool, are allowed for the rest of the session.
     AllowAlways,
-    /// Calls of this tool are denied for the rest of the session.
+    /// Calls with the same key, by default all of this tool, are denied for the rest of the session.
     DenyAlways,
 }
 

@@ -6,7 +6,7 @@ use crate::{
         CallType, CustomEvent, ErrorInfo, EventEnvelope, EventsMissed, ExecutionBudget, ExecutionFinished,
         ExecutionOutcome, ExecutionSettings, ExecutionStarted, InvocationMode, ModelRequest, ModelRequestFailed,
         ModelResponse, PermissionAnswered, PermissionChoice, PermissionOutcome, PermissionRemembered,
-        PermissionRequested, ResolvedContext, SubAgentInvocation, SubAgentInvocationCancelled,
+        PermissionRequested, PermissionStateChanged, ResolvedContext, SubAgentInvocation, SubAgentInvocationCancelled,
         SubAgentInvocationCompleted, SubAgentInvocationFailed, SubAgentInvocationStarted, TextDelta, ThreadHeader,
         ToolCallArgs, ToolCallEnd, ToolCallResult, ToolCallStart, ToolExecutionStarted, TurnFinished, TurnStarted,
     },
@@ -97,6 +97,7 @@ fn one_of_each() -> Vec<EventBody> {
             description: "Reviews.".into(),
             arguments: "{}".into(),
             call_type: CallType::SubAgent,
+            key: Some("reviewer:drafts".into()),
         })),
         EventBody::PermissionResponse(Arc::new(PermissionAnswered {
             permission_id,
@@ -108,7 +109,16 @@ fn one_of_each() -> Vec<EventBody> {
         })),
         EventBody::PermissionRemembered(PermissionRemembered {
             function_name: "reviewer".into(),
+            key: None,
             choice: PermissionChoice::AllowAlways,
+        }),
+        EventBody::PermissionRemembered(PermissionRemembered {
+            function_name: "run".into(),
+            key: Some("run:git status".into()),
+            choice: PermissionChoice::DenyAlways,
+        }),
+        EventBody::PermissionStateChanged(PermissionStateChanged {
+            entries: Arc::new(serde_json::Map::from_iter([("commands".to_owned(), serde_json::json!(["git"]))])),
         }),
         EventBody::SubAgentInvocationStarted(SubAgentInvocationStarted { invocation: invocation.clone() }),
         EventBody::SubAgentInvocationCompleted(SubAgentInvocationCompleted {

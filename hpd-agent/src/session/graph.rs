@@ -82,6 +82,8 @@ pub enum ChildStatus {
     Failed,
     /// It was asked to stop.
     Cancelled,
+    /// It waits for permission, in its journal.
+    Suspended,
     /// Its journal has no end of the execution, and the agent that was asked, with all its clones, does not run it: the
     /// process that did is gone, or is another one.
     Interrupted,
@@ -93,6 +95,7 @@ impl From<ExecutionOutcome> for ChildStatus {
             ExecutionOutcome::Succeeded => Self::Succeeded,
             ExecutionOutcome::Failed => Self::Failed,
             ExecutionOutcome::Cancelled => Self::Cancelled,
+            ExecutionOutcome::Suspended => Self::Suspended,
         }
     }
 }

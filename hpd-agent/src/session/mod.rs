@@ -12,6 +12,6 @@ pub use self::{
 };
 pub(crate) use self::{
     load::load,
-    state::{Phase, ThreadState},
+    state::{Phase, Question, ThreadState},
     survey::{Runtime, survey},
 };

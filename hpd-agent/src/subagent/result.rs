@@ -8,11 +8,11 @@ use crate::{
 /// What the parent is told of a child that answered: its text.
 pub(crate) fn completed(
     invocation: &SubAgentInvocation,
-    receipt: DelegationReceipt,
+    receipt: Option<DelegationReceipt>,
     text: Arc<str>,
     stop: &StopReason,
 ) -> (ToolOutput, ResultMetadata) {
-    let receipt = DelegationReceipt { stop_reason: Some(stop.clone()), ..receipt };
+    let receipt = receipt.map(|receipt| DelegationReceipt { stop_reason: Some(stop.clone()), ..receipt });
     let mut metadata = metadata(invocation, receipt, SubAgentStatus::Completed, None);
     if *stop != StopReason::EndTurn
         && let Ok(reason) = serde_json::to_value(stop)
@@ -26,7 +26,7 @@ pub(crate) fn completed(
 /// What the parent is told of a child that failed: why, and what it had said before.
 pub(crate) fn failed(
     invocation: &SubAgentInvocation,
-    receipt: DelegationReceipt,
+    receipt: Option<DelegationReceipt>,
     code: &'static str,
     error: &str,
     last_text: Option<&str>,
@@ -44,7 +44,7 @@ pub(crate) fn failed(
 
 fn metadata(
     invocation: &SubAgentInvocation,
-    receipt: DelegationReceipt,
+    receipt: Option<DelegationReceipt>,
     status: SubAgentStatus,
     code: Option<&'static str>,
 ) -> ResultMetadata {
@@ -55,7 +55,7 @@ fn metadata(
             name: invocation.role_name.clone(),
             invocation_id: invocation.invocation_id,
             error_type: code.map(Into::into),
-            receipt: Some(Arc::new(receipt)),
+            receipt: receipt.map(Arc::new),
         })),
         extra: serde_json::Map::new(),
     }

@@ -8,6 +8,7 @@
     reason = "helpers of tests may fail a test"
 )]
 
+mod approvals;
 mod budgets;
 mod build;
 mod cancellation;
@@ -23,6 +24,7 @@ mod faults;
 mod graph;
 mod inheritance;
 mod odd_clients;
+mod parked;
 mod permissions;
 mod queue;
 mod receipts;

@@ -16,8 +16,8 @@ async fn texts(thread: &Thread) -> Vec<String> {
     thread.messages().await.unwrap().iter().map(|message| message.text().into_owned()).collect()
 }
 
-fn queued(agent: &Agent, thread: &Thread) -> usize {
-    agent.runtime_state(thread.key().unwrap()).queued_runs
+async fn queued(agent: &Agent, thread: &Thread) -> usize {
+    agent.runtime_state(thread.key().unwrap()).await.unwrap().queued_runs
 }
 
 /// Goes on at the moment at which a run has ended, before anybody who waits for its thread.
@@ -33,7 +33,7 @@ async fn runs_that_wait_get_the_thread_in_the_order_of_their_starts() {
     let thread = agent.thread("s", "main");
     let mut runs = vec![thread.run("a"), thread.run("b").queued(), thread.run("c").queued(), thread.run("d").queued()];
     runs.iter_mut().for_each(Run::start);
-    assert_eq!(queued(&agent, &thread), 3);
+    assert_eq!(queued(&agent, &thread).await, 3);
     // Who does not wait is refused, however the first one ends.
     assert_eq!(thread.run("x").await.unwrap_err().code(), "thread_busy");
     hold.release();
@@ -41,7 +41,7 @@ async fn runs_that_wait_get_the_thread_in_the_order_of_their_starts() {
         assert_eq!(ends("a queued run", run.into_future()).await.unwrap().text(), text);
     }
     assert_eq!(texts(&thread).await, ["a", "1", "b", "2", "c", "3", "d", "4"]);
-    assert_eq!(queued(&agent, &thread), 0);
+    assert_eq!(queued(&agent, &thread).await, 0);
 }
 
 /// Not even one that starts at the very moment at which the thread is handed on.
@@ -61,7 +61,7 @@ async fn nobody_comes_before_those_who_wait() {
         tokio::task::yield_now().await;
         hold.release();
         over(&mut first).await;
-        assert_eq!(queued(&agent, &thread), 0);
+        assert_eq!(queued(&agent, &thread).await, 0);
         assert_eq!(thread.run("x").await.unwrap_err().code(), "thread_busy");
         assert_eq!(thread.run("c").queued().await.unwrap().text(), "3");
         assert_eq!(second.await.unwrap().text(), "2");
@@ -84,13 +84,13 @@ async fn a_run_that_waits_can_be_cancelled_or_dropped() {
     dropped.start();
     let mut last = thread.run("d").queued();
     last.start();
-    assert_eq!(queued(&agent, &thread), 3);
+    assert_eq!(queued(&agent, &thread).await, 3);
     drop(dropped);
     cancelled.cancel();
     assert_eq!(ends("a cancelled run", cancelled.into_future()).await.unwrap_err().code(), "cancelled");
     assert!(ends("its events", events.next()).await.is_none());
     tokio::task::yield_now().await;
-    assert_eq!(queued(&agent, &thread), 1);
+    assert_eq!(queued(&agent, &thread).await, 1);
     hold.release();
     assert_eq!(ends("the last", last.into_future()).await.unwrap().text(), "2");
     first.await.unwrap();
@@ -115,7 +115,7 @@ async fn a_turn_is_not_lost_with_a_run_that_goes_when_it_comes() {
         hold.release();
         over(&mut first).await;
         // The thread belongs to the second one, which has not noticed yet.
-        assert_eq!(queued(&agent, &thread), 1);
+        assert_eq!(queued(&agent, &thread).await, 1);
         drop(second);
         assert_eq!(ends("the third", third.into_future()).await.unwrap().text(), "2");
         assert_eq!(texts(&thread).await, ["a", "1", "c", "2"]);
@@ -164,7 +164,7 @@ async fn a_run_waits_for_a_child_inside_of_a_running_tree() {
     assert_eq!(child.run("x").await.unwrap_err().code(), "thread_busy");
     let mut waiting = child.run("and?").queued();
     waiting.start();
-    assert_eq!(queued(&agent, &child), 1);
+    assert_eq!(queued(&agent, &child).await, 1);
     of_child.release();
     assert_eq!(ends("the queued run", waiting.into_future()).await.unwrap().text(), "more");
     assert_eq!(texts(&child).await, ["x", "child", "and?", "more"]);
@@ -212,6 +212,6 @@ async fn many_runs_queue_for_one_thread_and_all_of_them_get_it() {
     }
     let thread = Arc::new(thread);
     thread.run("last").queued().await.unwrap();
-    assert_eq!(queued(&agent, &thread), 0);
+    assert_eq!(queued(&agent, &thread).await, 0);
     assert!(thread.messages().await.unwrap().len() >= 2 * 134);
 }

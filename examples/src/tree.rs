@@ -283,6 +283,7 @@ impl<W: Write> Tree<W> {
                 (ExecutionOutcome::Succeeded, None) => "✓ done".to_owned(),
                 (ExecutionOutcome::Failed, None) => "✗ failed".to_owned(),
                 (ExecutionOutcome::Cancelled, None) => "✗ cancelled".to_owned(),
+                (ExecutionOutcome::Suspended, None) => "… waits for permission".to_owned(),
             }),
             EventBody::Custom(custom) => {
                 line(format!("• {} {}", custom.name, preview(&custom.value.to_string(), SHOWN)))

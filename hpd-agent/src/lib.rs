@@ -53,6 +53,7 @@ pub mod declare;
 pub mod definition;
 pub mod error;
 pub mod event;
+mod filter;
 pub mod future;
 pub mod history;
 pub mod id;
@@ -83,7 +84,8 @@ pub mod prelude {
         declare::{
             AgentConfig, AgentInvocationModePolicy, AgentRunConfig, BackgroundNotification, Cancellation,
             DynamicFunction, DynamicHarness, FunctionContext, HarnessContext, Recursion, RunConfigGroup, SubAgent,
-            SubAgentAvailability, SubAgentContextPolicy, SubAgentLifecycle, SubAgentRunConfig, ToolError, ToolHarness,
+            SubAgentAvailability, SubAgentContextPolicy, SubAgentLifecycle, SubAgentRunConfig, ToolError, ToolFilter,
+            ToolHarness,
         },
         permission::{PermissionDecision, Permissions},
         subagent, tool_harness,

@@ -21,14 +21,47 @@ pub(crate) struct Blueprint {
     pub(crate) agent_id: AgentId,
     pub(crate) config: AgentConfig,
     pub(crate) system: Arc<str>,
+    /// The same in the thread of a forked child, once there was one.
+    pub(crate) forked_system: OnceLock<Arc<str>>,
     pub(crate) options: Arc<ChatOptions>,
     /// Its own client; `None`: the one of the agent that runs it.
     pub(crate) client: Option<Client>,
     pub(crate) tools: ToolTable,
     /// The harnesses that its tools are from.
     pub(crate) harnesses: Vec<Arc<dyn ErasedHarness>>,
+    /// So many of them are not named by its configuration, but by whoever declared it.
+    pub(crate) declared: usize,
+    /// For one from the agent store: the version.
+    pub(crate) stored_version: Option<u64>,
     /// The settings of an execution without anything special, once there was one.
     pub(crate) settings: OnceLock<Arc<ExecutionSettings>>,
+}
+
+/// The blueprints of a tree of agents. The tools of one lead to others of the same forest.
+#[derive(Debug)]
+pub(crate) struct Forest {
+    /// Index 0 is the agent that the tree was built for.
+    blueprints: Vec<Blueprint>,
+}
+
+impl Forest {
+    pub(crate) fn new(blueprints: Vec<Blueprint>) -> Self {
+        Self { blueprints }
+    }
+
+    /// The blueprint at an index that a tool or a lane was given by the builder.
+    pub(crate) fn get(&self, index: usize) -> Option<&Blueprint> {
+        self.blueprints.get(index)
+    }
+
+    pub(crate) fn iter(&self) -> impl Iterator<Item = &Blueprint> {
+        self.blueprints.iter()
+    }
+
+    /// The index of the blueprint of an agent.
+    pub(crate) fn find(&self, agent: &AgentId) -> Option<usize> {
+        self.blueprints.iter().position(|blueprint| blueprint.agent_id == *agent)
+    }
 }
 
 /// A client that can be printed.
@@ -102,6 +135,11 @@ impl SubAgentTool {
     ) -> Self {
         let rest = (rest != *RestOfDeclaration::nothing()).then(|| Box::new(rest));
         Self { identity, context, mode, availability, child, rest }
+    }
+
+    /// The same if the declaration says any of it.
+    pub(crate) fn said(&self) -> Option<&RestOfDeclaration> {
+        self.rest.as_deref()
     }
 
     pub(crate) fn rest(&self) -> &RestOfDeclaration {

@@ -4,6 +4,7 @@ use crate::{
     chat::{ChatProviderError, SchemaError},
     declare::WITHOUT_LIMIT,
     error::{BoxError, IdError},
+    store::AgentStoreError,
     tool::RegistryError,
 };
 
@@ -65,6 +66,17 @@ pub enum BuildProblem {
         agent: String,
         /// Why.
         source: ChatProviderError,
+    },
+    /// A child that shall have a model of its own and names none.
+    #[error(
+        "{at}: agent `{agent}` takes over no model, and names no provider of its own: name a registered one with \
+         `AgentConfig::with_chat`, or let it have its parent's with `SubAgentRunConfig::with_clients`"
+    )]
+    NoOwnClient {
+        /// Where it is declared.
+        at: String,
+        /// The agent.
+        agent: String,
     },
     /// A text that is no legal id or name.
     #[error("{at}: {source}")]
@@ -185,6 +197,90 @@ pub enum BuildProblem {
         /// The type.
         harness: &'static str,
     },
+    /// A child that is to be loaded from the agent store, which does not have it.
+    #[error(
+        "{at}: there is no definition of agent `{id}` in the agent store: save one with `AgentStore::save`, give the \
+         builder the store that has it with `.with_agent_store(…)`, or define the agent here with `SubAgent::from_config`"
+    )]
+    StoredAgentNotFound {
+        /// Where it is asked for.
+        at: String,
+        /// The id.
+        id: String,
+    },
+    /// A stored definition that is no configuration of an agent.
+    #[error("{at}: version {version} of agent `{id}` in the agent store is no `AgentConfig` as JSON: {reason}")]
+    StoredAgent {
+        /// Where it is asked for.
+        at: String,
+        /// The id.
+        id: String,
+        /// The version.
+        version: u64,
+        /// What is wrong with it.
+        reason: String,
+    },
+    /// Two declarations ask for one stored agent and give it different harnesses.
+    #[error(
+        "{at}: agent `{id}` is also asked for by {first}, with other harnesses: give it the same ones in both places, or \
+         name them in its definition"
+    )]
+    HarnessesOfStored {
+        /// The second place.
+        at: String,
+        /// The id.
+        id: String,
+        /// The first place.
+        first: String,
+    },
+    /// A definition in the agent store that belongs to somebody else.
+    #[error(
+        "{at}: agent `{id}` is defined here by `{here}`, and in the agent store by {stored}: choose another id, ask for \
+         the stored one with `SubAgent::from_agent_id`, or replace it with `.replace_definition(\"{id}\")`"
+    )]
+    AgentOwned {
+        /// Where it is declared.
+        at: String,
+        /// The id.
+        id: String,
+        /// The owner that declares it here (`package:Harness.method`).
+        here: String,
+        /// The owner in the store.
+        stored: String,
+    },
+    /// A definition that is another one than the store's.
+    #[error(
+        "{at}: agent `{id}` is another one than version {version} in the agent store (fingerprint {here}, there \
+         {stored}): if that is intended, keep the new version with `.replace_definition(\"{id}\")`"
+    )]
+    AgentChanged {
+        /// Where it is declared.
+        at: String,
+        /// The id.
+        id: String,
+        /// The version in the store.
+        version: u64,
+        /// The fingerprint of the declaration.
+        here: String,
+        /// The fingerprint in the store.
+        stored: String,
+    },
+    /// A definition that was to be replaced and that no declaration gives.
+    #[error(
+        "no declaration defines agent `{id}`, which `.replace_definition(…)` names: correct the id, or leave it out"
+    )]
+    NothingToReplace {
+        /// The id.
+        id: String,
+    },
+    /// The agent store failed.
+    #[error("{at}: {source}")]
+    AgentStore {
+        /// For which declaration it was asked.
+        at: String,
+        /// Why.
+        source: AgentStoreError,
+    },
     /// A method or a closure that failed to give its definition.
     #[error("{at}: the definition failed: {source}")]
     Definition {
@@ -288,6 +384,7 @@ impl BuildProblem {
         match self {
             Self::NoChatClient { .. } => "no_chat_client",
             Self::ChatProvider { source, .. } => source.code(),
+            Self::NoOwnClient { .. } => "no_own_client",
             Self::InvalidId { .. } => "invalid_id",
             Self::MissingDescription { .. } => "missing_description",
             Self::Schema { source, .. } => source.code(),
@@ -301,6 +398,13 @@ impl BuildProblem {
             Self::UnknownHarness { .. } => "unknown_harness",
             Self::UnknownTool { .. } => "unknown_tool",
             Self::NoHarnessInstance { .. } => "no_harness_instance",
+            Self::StoredAgentNotFound { .. } => "agent_not_found",
+            Self::StoredAgent { .. } => "stored_agent_unreadable",
+            Self::HarnessesOfStored { .. } => "stored_agent_harnesses",
+            Self::AgentOwned { .. } => "agent_owned",
+            Self::AgentChanged { .. } => "agent_changed",
+            Self::NothingToReplace { .. } => "nothing_to_replace",
+            Self::AgentStore { source, .. } => source.code(),
             Self::Definition { .. } => "definition_failed",
             Self::Contradiction { .. } => "contradiction",
             Self::Excluded { .. } => "excluded_policies",

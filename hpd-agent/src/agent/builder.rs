@@ -1,18 +1,22 @@
 use std::{collections::HashMap, sync::Arc};
 
+use tokio::sync::Semaphore;
+
 use super::{
-    Agent, BuildError, BuildProblem,
-    blueprint::{Blueprint, Client, Tool, ToolTable},
-    cycles,
-    freeze::{Definition, Factory, Freezer},
+    Agent, AgentRuntimeResolver, BuildError, BuildProblem,
+    blueprint::Client,
+    compile::{check_root_client, compile},
+    freeze::{Definition, DefinitionSource, Factory, Freezer},
     inner::AgentInner,
+    materialize,
     place::Place,
-    schemas::{self, Shown},
+    resolver::{Recipe, Resolver},
 };
 use crate::{
-    chat::{ChatClient, ChatConfig, ChatOptions, ChatProviderRegistry},
+    chat::{ChatClient, ChatConfig, ChatProviderRegistry},
     declare::{
-        AgentConfig, DefaultHarness, DynamicHarness, ErasedHarness, HarnessContext, HarnessKey, HarnessRef, ToolHarness,
+        AgentConfig, DefaultHarness, DynamicHarness, ErasedHarness, HarnessContext, HarnessKey, HarnessRef, PriceTable,
+        ToolHarness,
     },
     id::{AgentId, slug},
     permission::Permissions,
@@ -52,6 +56,10 @@ pub struct AgentBuilder {
     permissions: Permissions,
     session_store: Option<Arc<dyn SessionStore>>,
     agent_store: Option<Arc<dyn AgentStore>>,
+    replaced: Vec<Arc<str>>,
+    prices: PriceTable,
+    max_model_calls: Option<usize>,
+    resolver: Option<Arc<dyn AgentRuntimeResolver>>,
 }
 
 /// A harness of the root agent.
@@ -89,6 +97,10 @@ impl AgentBuilder {
             permissions: Permissions::default(),
             session_store: None,
             agent_store: None,
+            replaced: Vec::new(),
+            prices: PriceTable::new(),
+            max_model_calls: None,
+            resolver: None,
         }
     }
 
@@ -207,6 +219,21 @@ impl AgentBuilder {
         self
     }
 
+    /// What the models cost, for budgets with a [cost](crate::declare::Budget::with_max_cost).
+    pub fn with_prices(mut self, prices: PriceTable) -> Self {
+        self.prices = prices;
+        self
+    }
+
+    /// How many model calls may run at a time, in all runs of this agent and their descendants; at least 1. More wait
+    /// for their turn. Default: any number.
+    ///
+    /// An agent that waits for its children asks no model meanwhile, so no limit keeps a tree from coming to its end.
+    pub fn with_max_concurrent_model_calls(mut self, calls: usize) -> Self {
+        self.max_model_calls = Some(calls);
+        self
+    }
+
     /// Where threads are kept. Default: in memory, for this agent alone.
     pub fn with_session_store(mut self, store: Arc<dyn SessionStore>) -> Self {
         self.session_store = Some(store);
@@ -219,14 +246,61 @@ impl AgentBuilder {
         self
     }
 
-    /// Evaluates and checks all declarations and builds the agent.
+    /// Who gives the agents that work on children's threads. Default: the tree has those that are declared, and those that
+    /// are in the agent store are built when they are needed, each version once: what a user changes there holds from
+    /// the next call on.
+    pub fn with_runtime_resolver(mut self, resolver: Arc<dyn AgentRuntimeResolver>) -> Self {
+        self.resolver = Some(resolver);
+        self
+    }
+
+    /// Lets [`build`](Self::build) write a new version of a child's definition in the agent store, when the declaration
+    /// has changed on purpose. Earlier versions stay. Without this a definition that is another one than the store's, or
+    /// that of another owner, is an error.
+    ///
+    /// ```
+    /// # use hpd_agent::{prelude::*, store::memory::MemoryAgentStore, testing::ScriptedChatClient};
+    /// # use std::sync::Arc;
+    /// struct Team { instructions: &'static str }
+    ///
+    /// #[tool_harness]
+    /// impl Team {
+    ///     /// Reviews a draft.
+    ///     #[subagent(agent_id = "reviewer")]
+    ///     fn reviewer(&self) -> AgentConfig {
+    ///         AgentConfig::new("Reviewer").with_system_instructions(self.instructions)
+    ///     }
+    /// }
+    ///
+    /// # tokio::runtime::Builder::new_current_thread().build()?.block_on(async {
+    /// let store = Arc::new(MemoryAgentStore::new());
+    /// let builder = |instructions| {
+    ///     Agent::builder()
+    ///         .with_chat_client(ScriptedChatClient::texts(["Hello."]))
+    ///         .with_agent_store(store.clone())
+    ///         .with_tool_harness_value(Team { instructions })
+    /// };
+    /// builder("Be kind.").build().await?;
+    /// assert!(builder("Be strict.").build().await.is_err());
+    /// builder("Be strict.").replace_definition("reviewer").build().await?;
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// # })?;
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn replace_definition(mut self, agent_id: impl Into<Arc<str>>) -> Self {
+        self.replaced.push(agent_id.into());
+        self
+    }
+
+    /// Evaluates and checks all declarations, builds the agent, and keeps the definitions of its children in the agent
+    /// store.
     ///
     /// # Errors
     ///
     /// [`BuildError`] lists everything that is wrong, not only the first.
     pub async fn build(self) -> Result<Agent, BuildError> {
         let registry = self.registry.snapshot();
-        let mut freezer = Freezer::new(self.instances, self.factories, registry.clone());
+        let mut freezer = Freezer::new(self.instances.clone(), self.factories.clone(), registry.clone());
         let at = Place::Builder;
         if self.agent_id.is_none() && self.session_store.as_ref().is_some_and(|store| store.is_durable()) {
             freezer.problems.push(BuildProblem::MissingAgentId { agent: self.config.name().to_owned() });
@@ -239,7 +313,14 @@ impl AgentBuilder {
 
         let names: Vec<Arc<str>> = self.config.tool_harnesses().map(Arc::from).collect();
         let context = HarnessContext::new(agent_id.clone(), Arc::clone(self.config.shared_name()));
-        freezer.definitions.push(Definition { agent_id, config: self.config, harnesses: Vec::new(), at: at.clone() });
+        freezer.definitions.push(Definition {
+            agent_id,
+            config: self.config,
+            harnesses: Vec::new(),
+            declared: 0,
+            at: at.clone(),
+            source: DefinitionSource::Root,
+        });
         // All are there by name before the first one is looked up.
         for wanted in &self.harnesses {
             if let Wanted::Dynamic(harness) = wanted
@@ -266,118 +347,39 @@ impl AgentBuilder {
         if let Some(root) = freezer.definitions.first_mut() {
             root.harnesses = harnesses;
         }
+        if self.max_model_calls == Some(0) {
+            let limit = "max_concurrent_model_calls";
+            freezer.problems.push(BuildProblem::ZeroLimit { at: at.to_string(), limit });
+        }
+        let agent_store = self.agent_store.unwrap_or_else(|| Arc::new(MemoryAgentStore::new()));
         freezer.run(&context).await;
+        freezer.resolve_sources(&*agent_store, &context).await;
+        let writes = freezer.compare(&*agent_store, &self.replaced).await;
 
-        let blueprints = compile(&mut freezer, self.client.as_ref(), &self.providers);
+        check_root_client(&mut freezer, self.client.as_ref());
+        let forest = compile(&mut freezer, self.client.as_ref(), &self.providers);
+        if freezer.problems.is_empty() {
+            // Nothing of an agent that cannot be built is kept.
+            freezer.problems = materialize::write(writes, &*agent_store).await;
+        }
         if !freezer.problems.is_empty() {
             return Err(BuildError::new(freezer.problems));
         }
+        let recipe = Recipe {
+            instances: self.instances,
+            factories: self.factories,
+            registry,
+            providers: self.providers,
+            client: self.client.clone(),
+            context,
+        };
         Ok(Agent::new(AgentInner::new(
-            blueprints,
+            (Arc::new(forest), Resolver::new(self.resolver, recipe)),
             self.client.map(Client),
             self.permissions,
             self.session_store.unwrap_or_else(|| Arc::new(MemorySessionStore::new())),
-            self.agent_store.unwrap_or_else(|| Arc::new(MemoryAgentStore::new())),
+            agent_store,
+            (self.prices, self.max_model_calls.map(Semaphore::new)),
         )))
-    }
-}
-
-/// Turns definitions into blueprints.
-fn compile(
-    freezer: &mut Freezer,
-    default_client: Option<&Arc<dyn ChatClient>>,
-    providers: &ChatProviderRegistry,
-) -> Vec<Blueprint> {
-    let definitions = std::mem::take(&mut freezer.definitions);
-    check_agent_ids(&definitions, &mut freezer.problems);
-    cycles::check(&definitions, &freezer.harnesses, &mut freezer.problems);
-    let root_has_client = default_client.is_some()
-        || definitions.first().is_some_and(|root| root.config.chat().is_some_and(|chat| chat.provider.is_some()));
-    if !root_has_client && let Some(root) = definitions.first() {
-        freezer.problems.push(BuildProblem::NoChatClient { agent: root.agent_id.to_string() });
-    }
-    let no_options = Arc::<ChatOptions>::default();
-    let mut shown: Vec<Shown<'_>> = Vec::with_capacity(definitions.len());
-    let blueprints = definitions
-        .into_iter()
-        .map(|definition| {
-            check_config(&definition, &mut freezer.problems);
-            let Definition { agent_id, config, harnesses, .. } = definition;
-            let mut tools: Vec<(Arc<Tool>, &Place)> = Vec::new();
-            let mut own_harnesses = Vec::with_capacity(harnesses.len());
-            for harness in harnesses.iter().filter_map(|index| freezer.harnesses.get(*index)) {
-                own_harnesses.push(Arc::clone(&harness.harness));
-                tools.extend(harness.tools.iter().map(|(tool, at)| (Arc::clone(tool), at)));
-            }
-            check_tool_names(&agent_id, &tools, &mut freezer.problems);
-            let client = config.chat().filter(|chat| chat.provider.is_some()).and_then(|chat| {
-                let made = providers.client(chat);
-                made.map_err(|source| {
-                    freezer.problems.push(BuildProblem::ChatProvider { agent: agent_id.to_string(), source });
-                })
-                .ok()
-            });
-            let table = ToolTable::new(tools.iter().map(|(tool, _)| Arc::clone(tool)).collect());
-            let root_client = client.as_ref().or(default_client.filter(|_| shown.is_empty()));
-            let own = root_client.map(|client| client.info().schema_profile());
-            shown.push(Shown { agent: agent_id.clone(), own, tools });
-            Blueprint {
-                system: config.system_prompt(),
-                options: config.chat().map_or_else(|| Arc::clone(&no_options), |chat| Arc::new(chat.options.clone())),
-                client: client.map(Client),
-                tools: table,
-                harnesses: own_harnesses,
-                agent_id,
-                config,
-                settings: std::sync::OnceLock::new(),
-            }
-        })
-        .collect();
-    schemas::check(&shown, &mut freezer.problems);
-    blueprints
-}
-
-fn check_agent_ids(definitions: &[Definition], problems: &mut Vec<BuildProblem>) {
-    let mut seen: HashMap<&AgentId, &Place> = HashMap::with_capacity(definitions.len());
-    for definition in definitions {
-        if let Some(first) = seen.insert(&definition.agent_id, &definition.at) {
-            problems.push(BuildProblem::DuplicateAgentId {
-                id: definition.agent_id.to_string(),
-                first: first.to_string(),
-                second: definition.at.to_string(),
-            });
-        }
-    }
-}
-
-fn check_tool_names(agent: &AgentId, tools: &[(Arc<Tool>, &Place)], problems: &mut Vec<BuildProblem>) {
-    let mut seen: HashMap<&str, &Place> = HashMap::with_capacity(tools.len());
-    for (tool, at) in tools {
-        if let Some(first) = seen.insert(tool.name().as_str(), at) {
-            problems.push(BuildProblem::DuplicateTool {
-                agent: agent.to_string(),
-                tool: tool.name().to_string(),
-                first: first.to_string(),
-                second: at.to_string(),
-            });
-        }
-    }
-}
-
-fn check_config(definition: &Definition, problems: &mut Vec<BuildProblem>) {
-    let config = &definition.config;
-    let at = || definition.at.to_string();
-    for (value, limit) in
-        [(config.max_iterations(), "max_iterations"), (config.max_parallel_tool_calls(), "max_parallel_tool_calls")]
-    {
-        if value == 0 {
-            problems.push(BuildProblem::ZeroLimit { at: at(), limit });
-        }
-    }
-    if config.name().trim().is_empty() {
-        problems.push(BuildProblem::Blank { at: at(), what: "the agent's name" });
-    }
-    if config.sections().iter().any(|section| section.name().trim().is_empty() || section.text().trim().is_empty()) {
-        problems.push(BuildProblem::Blank { at: at(), what: "a section of the system prompt, or its name," });
     }
 }

@@ -1,11 +1,11 @@
 //! What a built agent consists of: the frozen declarations, to look at and to compare.
 
-use std::{collections::BTreeMap, sync::Arc};
+use std::sync::Arc;
 
-use serde::Serialize;
-use serde_json::Value;
-
-use super::blueprint::{Blueprint, Tool, ToolKind};
+use super::{
+    blueprint::{Blueprint, Tool, ToolKind},
+    canonical::Members,
+};
 use crate::{
     chat::Schema,
     compaction::ForkCompaction,
@@ -169,69 +169,5 @@ impl SubAgentDefinition {
             .with("runConfig", &self.run_config)
             .with("metadata", &self.metadata)
             .close()
-    }
-}
-
-/// The members of a JSON object, sorted.
-#[derive(Default)]
-struct Members(BTreeMap<&'static str, String>);
-
-impl Members {
-    fn with(self, name: &'static str, value: &impl Serialize) -> Self {
-        // All that is written here is plain data with names as keys, which cannot fail.
-        let value = serde_json::to_value(value).unwrap_or_default();
-        let mut text = String::new();
-        write_sorted(&value, &mut text);
-        self.with_text(name, text)
-    }
-
-    fn with_text(mut self, name: &'static str, json: String) -> Self {
-        self.0.insert(name, json);
-        self
-    }
-
-    fn close(self) -> String {
-        let members: Vec<String> = self.0.into_iter().map(|(name, json)| format!("\"{name}\":{json}")).collect();
-        format!("{{{}}}", members.join(","))
-    }
-}
-
-/// Writes a value with the members of its objects sorted, whatever the features of the JSON library are.
-fn write_sorted(value: &Value, out: &mut String) {
-    match value {
-        Value::Array(values) => {
-            out.push('[');
-            for (at, value) in values.iter().enumerate() {
-                out.push_str(if at > 0 { "," } else { "" });
-                write_sorted(value, out);
-            }
-            out.push(']');
-        }
-        Value::Object(members) => {
-            let sorted: BTreeMap<&String, &Value> = members.iter().collect();
-            out.push('{');
-            for (at, (name, value)) in sorted.into_iter().enumerate() {
-                out.push_str(if at > 0 { "," } else { "" });
-                out.push_str(&Value::from(name.as_str()).to_string());
-                out.push(':');
-                write_sorted(value, out);
-            }
-            out.push('}');
-        }
-        plain => out.push_str(&plain.to_string()),
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn members_are_sorted_at_every_level_and_texts_are_escaped() {
-        let value: Value = serde_json::from_str(r#"{"b":[{"d":1,"c":null}],"a\"":"x\n","":true}"#).unwrap();
-        let mut text = String::new();
-        write_sorted(&value, &mut text);
-        assert_eq!(text, r#"{"":true,"a\"":"x\n","b":[{"c":null,"d":1}]}"#);
-        assert_eq!(Members::default().with("b", &1).with("a", &"x").close(), r#"{"a":"x","b":1}"#);
     }
 }

@@ -12,11 +12,13 @@ use crate::{
     declare::AgentRunConfig,
     event::{
         ErrorInfo, EventBody, ExecutionBudget, ExecutionFinished, ExecutionOutcome, ExecutionSettings,
-        ExecutionStarted, RunConfigText, TurnFinished, TurnStarted,
+        ExecutionStarted, PermissionAnswered, PermissionChoice, PermissionOutcome, RunConfigText,
+        SubAgentInvocationCancelled, TurnFinished, TurnStarted,
     },
     future::BoxFuture,
-    id::{EventId, MessageId, Timestamp, TurnId},
-    message::{Message, ResultMetadata, StopReason, ToolCall, ToolOutput},
+    id::{CallId, EventId, MessageId, Timestamp, TurnId},
+    message::{Message, ResultMetadata, StopReason, ToolCall, ToolOutput, Usage},
+    subagent::forked_system,
     turn::{self, Finish, Step},
 };
 
@@ -32,6 +34,8 @@ pub(crate) struct Answer {
 #[derive(Debug)]
 pub(crate) struct Ended {
     pub(crate) outcome: Result<Answer, RunError>,
+    /// What the agent took, and what its descendants took.
+    pub(crate) usage: (Usage, Usage),
     /// The last text of an execution that failed.
     pub(crate) last_text: Option<Arc<str>>,
     /// The event that its thread ends with, if it could be journaled.
@@ -39,26 +43,50 @@ pub(crate) struct Ended {
 }
 
 impl Ended {
+    /// A child for which nothing runs any more: it had this answer, or none.
+    pub(crate) fn without_execution(answer: Result<Arc<Message>, RunError>) -> Self {
+        let answered = |message: Arc<Message>| Answer {
+            text: message.shared_text(),
+            stop: StopReason::EndTurn,
+            message: Some(message),
+        };
+        Self { outcome: answer.map(answered), usage: Default::default(), last_text: None, last_event: None }
+    }
+
     /// An execution whose task is gone; its journal ends where it was.
     pub(crate) fn panicked(error: tokio::task::JoinError) -> Self {
-        Self { outcome: Err(RunError::of_task(error)), last_text: None, last_event: None }
+        Self { outcome: Err(RunError::of_task(error)), usage: Default::default(), last_text: None, last_event: None }
+    }
+}
+
+/// An execution that goes on. However it ends, its thread is free afterwards.
+struct Working<'a>(&'a Lane);
+
+impl Drop for Working<'_> {
+    fn drop(&mut self) {
+        self.0.ended();
     }
 }
 
 impl Lane {
-    /// The system prompt: the agent's own, with what this run says put over it.
+    /// The system prompt: the agent's own, with what this run says put over it; and behind it, for a forked child, what
+    /// its task is.
     pub(crate) fn system(&self, blueprint: &Blueprint) -> Arc<str> {
         let own = || Arc::clone(&blueprint.system);
-        let Some(run) = &self.run_config else { return own() };
+        let Some(run) = &self.run_config else {
+            let forked = || Arc::clone(blueprint.forked_system.get_or_init(|| forked_system(&blueprint.system)));
+            return if self.forked { forked() } else { own() };
+        };
         let system = run.system_instructions().map_or_else(own, Arc::from);
-        match run.additional_instructions() {
+        let system = match run.additional_instructions() {
             None => system,
             Some(more) if system.is_empty() => more.into(),
             Some(more) => format!("{system}\n\n{more}").into(),
-        }
+        };
+        if self.forked { forked_system(&system) } else { system }
     }
 
-    fn max_iterations(&self, blueprint: &Blueprint) -> u32 {
+    pub(crate) fn max_iterations(&self, blueprint: &Blueprint) -> u32 {
         let of_run = self.run_config.as_ref().and_then(|run| run.max_iterations());
         of_run.unwrap_or_else(|| blueprint.config.max_iterations()).max(1)
     }
@@ -79,7 +107,7 @@ impl Lane {
                 },
             })
         };
-        let special = self.run_config.is_some() || !self.denials.is_empty();
+        let special = self.run_config.is_some() || !self.denials.is_open();
         if special || !Arc::ptr_eq(&self.options, &blueprint.options) {
             return make();
         }
@@ -95,45 +123,71 @@ impl Lane {
         now: Timestamp,
         input: Arc<Message>,
     ) -> Result<(), RunError> {
-        let settings = self.settings(self.blueprint()?);
-        state.record(&self.source, now, EventBody::ExecutionStarted(ExecutionStarted { settings }));
-        self.answer_leftovers(state, now, "The run was interrupted: it is unknown whether this call had any effect.");
+        let waited = state.thread.suspended;
+        self.record_execution(state, now)?;
+        if waited {
+            self.give_up(state, now, None, "The conversation went on before permission was given.");
+            self.answer_leftovers(state, now, "The conversation went on before this call was permitted and done.");
+        } else {
+            let why = "The run was interrupted: it is unknown whether this call had any effect.";
+            self.answer_leftovers(state, now, why);
+        }
         let started = TurnStarted { turn_id: TurnId::generate(), message: input };
         state.record(&self.source, now, EventBody::TurnStarted(started));
         Ok(())
     }
 
-    /// Runs the turn to its end. The first request is recorded already.
-    pub(crate) async fn drive(self: Arc<Self>, first_request: MessageId) -> Ended {
+    /// Records that the agent begins to work, or goes on with a turn that waited.
+    pub(crate) fn record_execution(&self, state: &mut LaneState, now: Timestamp) -> Result<(), RunError> {
+        let settings = self.settings(self.blueprint()?);
+        state.record(&self.source, now, EventBody::ExecutionStarted(ExecutionStarted { settings }));
+        Ok(())
+    }
+
+    /// Runs the turn to its end. The first request is recorded already; `None`: the turn goes on where it waited.
+    pub(crate) async fn drive(self: Arc<Self>, first_request: Option<MessageId>) -> Ended {
+        let _working = Working(&self);
+        let outcome = self.turn(first_request).await;
+        self.finish(outcome).await
+    }
+
+    /// Says that something works on the thread: before the journal does, so that nobody finds an execution there whose
+    /// runtime is not known.
+    pub(crate) fn began(&self) {
         if let Some(execution) = self.source.execution {
             self.tree.began(&self.key, execution);
         }
-        let outcome = self.turn(first_request).await;
-        let ended = self.finish(outcome).await;
+    }
+
+    /// Says that nothing does any more.
+    pub(crate) fn ended(&self) {
         if let Some(execution) = self.source.execution {
             self.tree.ended(execution);
+            self.agent.freed(&self.key);
         }
-        ended
     }
 
     /// The same as a child: the one place where agents nest. The future of a child is part of its parent's.
-    pub(crate) fn drive_nested(self: Arc<Self>, first_request: MessageId) -> BoxFuture<'static, Ended> {
+    pub(crate) fn drive_nested(self: Arc<Self>, first_request: Option<MessageId>) -> BoxFuture<'static, Ended> {
         Box::pin(self.drive(first_request))
     }
 
-    async fn turn(self: &Arc<Self>, mut request: MessageId) -> Result<StopReason, RunError> {
+    async fn turn(self: &Arc<Self>, mut request: Option<MessageId>) -> Result<StopReason, RunError> {
         let max_iterations = self.max_iterations(self.blueprint()?);
         loop {
-            self.ask_model(request).await?;
+            if let Some(request) = request {
+                self.ask_model(request).await?;
+            }
             request = loop {
                 if self.tree.cancellation.is_cancelled() {
                     return Err(RunError::Cancelled);
                 }
+                self.check_budget()?;
                 let step = {
                     let mut state = self.lock().await;
                     let step = turn::next(&state.thread, max_iterations);
                     if step == Step::CallModel {
-                        break self.record_request(&mut state, Timestamp::now());
+                        break Some(self.record_request(&mut state, Timestamp::now()));
                     }
                     step
                 };
@@ -154,10 +208,11 @@ impl Lane {
         }
     }
 
-    /// Journals the end. Never cancelled; every call has a result afterwards.
+    /// Journals the end. Never cancelled; every call has a result afterwards, unless the turn waits for permission.
     async fn finish(&self, outcome: Result<StopReason, RunError>) -> Ended {
         let mut state = self.lock().await;
         let last = state.thread.last_text.clone();
+        let outcome = outcome.map_err(|error| error.with_partial(last.as_deref()));
         let outcome = outcome.and_then(|stop| match &last {
             Some(message) => Ok(Answer { text: message.shared_text(), stop, message: Some(Arc::clone(message)) }),
             // A root may say nothing; a child that says nothing has not done its task.
@@ -167,17 +222,22 @@ impl Lane {
         let (how, error) = match &outcome {
             Ok(_) => (ExecutionOutcome::Succeeded, None),
             Err(RunError::Cancelled) => (ExecutionOutcome::Cancelled, None),
+            Err(RunError::AwaitingPermission { .. }) => (ExecutionOutcome::Suspended, None),
             Err(error) => (
                 ExecutionOutcome::Failed,
                 Some(Arc::new(ErrorInfo { code: error.code().into(), message: error.to_string().into() })),
             ),
         };
         if outcome.as_ref().is_err_and(RunError::is_fatal) {
-            return Ended { last_text: last.map(|message| message.shared_text()), outcome, last_event: None };
+            let (usage, last_text) = ((state.usage, state.usage_below), last.map(|message| message.shared_text()));
+            return Ended { last_text, outcome, usage, last_event: None };
         }
         let now = Timestamp::now();
-        self.answer_leftovers(&mut state, now, CANCELLED);
-        if let Some(turn_id) = state.thread.turn {
+        if how != ExecutionOutcome::Suspended {
+            self.give_up(&mut state, now, None, CANCELLED);
+            self.answer_leftovers(&mut state, now, CANCELLED);
+        }
+        if let Some(turn_id) = state.thread.turn.filter(|_| how != ExecutionOutcome::Suspended) {
             let finished = TurnFinished { turn_id, outcome: how };
             state.record(&self.source, now, EventBody::TurnFinished(finished));
         }
@@ -190,7 +250,32 @@ impl Lane {
         }
         let outcome = outcome.and_then(|answer| committed.map(|()| answer));
         let last_text = outcome.is_err().then(|| last.map(|message| message.shared_text())).flatten();
-        Ended { outcome, last_text, last_event: Some(last_event) }
+        Ended { outcome, usage: (state.usage, state.usage_below), last_text, last_event: Some(last_event) }
+    }
+
+    /// Ends what waits for permission without it, because nobody will go on with it. `call`: only what waits for that one.
+    pub(crate) fn give_up(&self, state: &mut LaneState, now: Timestamp, call: Option<CallId>, why: &str) {
+        let Some(open) = &state.thread.open else { return };
+        let is_meant = |of: CallId| call.is_none_or(|call| call == of);
+        let questions = open.pending().filter(|question| is_meant(question.asked.call_id)).map(|question| {
+            EventBody::PermissionResponse(Arc::new(PermissionAnswered {
+                permission_id: question.asked.permission_id,
+                function_name: Arc::clone(&question.asked.function_name),
+                approved: false,
+                choice: PermissionChoice::Ask,
+                outcome: PermissionOutcome::Cancelled,
+                reason: Some(why.into()),
+            }))
+        });
+        let children = open.unfinished().filter(|child| is_meant(child.parent_tool_call_id)).map(|invocation| {
+            let invocation = Arc::clone(invocation);
+            let reason = Some(why.into());
+            EventBody::SubAgentInvocationCancelled(SubAgentInvocationCancelled { invocation, reason })
+        });
+        let ended: Vec<EventBody> = questions.chain(children).collect();
+        for body in ended {
+            state.record(&self.source, now, body);
+        }
     }
 
     /// Gives every open call a result, so that the conversation can go on.

@@ -1,10 +1,13 @@
-use std::time::Duration;
+use std::{sync::Arc, time::Duration};
 
-use super::tools::panic_message;
+use super::{ResolveError, tools::panic_message};
 use crate::{
     chat::ChatError,
+    declare::BudgetLimit,
     error::IdError,
     id::{AgentId, ThreadKey},
+    message::Message,
+    permission::PermissionRequest,
     session::SessionError,
     store::{CommitError, StoreError},
 };
@@ -31,11 +34,53 @@ pub enum RunError {
         /// The limit.
         limit: u32,
     },
+    /// A limit of a budget was reached.
+    #[error("the budget that agent `{agent}` works on is used up: {allowed} {limit}")]
+    BudgetReached {
+        /// The agent that could not go on.
+        agent: String,
+        /// What was limited.
+        limit: BudgetLimit,
+        /// The limit; times in milliseconds.
+        allowed: f64,
+        /// What the agent of the run had said before.
+        partial: Option<Arc<str>>,
+    },
+    /// A model without a price in a run whose cost is limited.
+    #[error(
+        "agent `{agent}` would ask model `{model}`, which has no price, and the run has a budget for costs: give the \
+         builder its price with `.with_prices(…)`"
+    )]
+    NoPrice {
+        /// The agent.
+        agent: String,
+        /// The model.
+        model: String,
+    },
     /// A child ended its turn without a text.
     #[error("agent `{agent}` completed without an assistant response")]
     NoAnswer {
         /// The agent.
         agent: String,
+    },
+    /// The run waits for permission, which nobody could give now, and [durable](crate::permission::Permissions::durable)
+    /// permissions let the question wait. Nothing is lost: answer it with [`Agent::respond`](super::Agent::respond), today
+    /// or after a restart, and go on with [`Thread::resume`](super::Thread::resume).
+    #[error(
+        "agent `{}` waits for permission to use `{}`: answer request {} with `agent.respond(…)`, then go on with `.resume()` on thread `{thread}`",
+        request.agent().agent_name, request.tool(), request.id()
+    )]
+    AwaitingPermission {
+        /// The thread of the run, which is the one to be resumed.
+        thread: ThreadKey,
+        /// One of the questions; [`Agent::runtime_state`](super::Agent::runtime_state) lists all of them, the oldest first.
+        request: Box<PermissionRequest>,
+    },
+    /// The thread does not wait for permission, so there is nothing to go on with.
+    #[error("thread `{thread}` waits for nothing: go on with `.run(…)` and an input")]
+    NothingToResume {
+        /// The thread.
+        thread: ThreadKey,
     },
     /// Somebody asked the run to stop.
     #[error("the run was cancelled")]
@@ -48,13 +93,19 @@ pub enum RunError {
     },
     /// The thread is continued by an agent that is not of this tree.
     #[error(
-        "thread `{thread}` is continued by agent `{agent_id}`, which is none of this agent's tree: choose one with `.with_agent(\"…\")`"
+        "thread `{thread}` is continued by agent `{agent_id}`, which is none of this agent's tree and not in its agent store: choose one with `.with_agent(\"…\")`"
     )]
     UnknownAgent {
         /// The thread.
         thread: ThreadKey,
         /// The agent.
         agent_id: AgentId,
+    },
+    /// The agent that continues the thread could not be had.
+    #[error(transparent)]
+    Agent {
+        /// Why.
+        source: ResolveError,
     },
     /// A session or thread id that is not legal.
     #[error(transparent)]
@@ -92,10 +143,15 @@ impl RunError {
         match self {
             Self::Chat { source, .. } => source.kind().code(),
             Self::IterationLimit { .. } => "iteration_limit",
+            Self::BudgetReached { .. } => "budget_reached",
+            Self::NoPrice { .. } => "no_price",
             Self::NoAnswer { .. } => "no_answer",
+            Self::AwaitingPermission { .. } => "awaiting_permission",
+            Self::NothingToResume { .. } => "nothing_to_resume",
             Self::Cancelled => "cancelled",
             Self::ThreadBusy { .. } => "thread_busy",
             Self::UnknownAgent { .. } => "unknown_agent",
+            Self::Agent { source } => source.code(),
             Self::InvalidId(error) => error.code(),
             Self::Session(error) => error.code(),
             Self::Commit(error) => error.code(),
@@ -113,6 +169,23 @@ impl RunError {
             Self::Chat { source, .. } => source.retry_after(),
             _ => None,
         }
+    }
+
+    /// What the agent of the run had said before it could not go on, as far as this error keeps it.
+    #[must_use]
+    pub fn partial_answer(&self) -> Option<&str> {
+        match self {
+            Self::BudgetReached { partial, .. } => partial.as_deref(),
+            _ => None,
+        }
+    }
+
+    /// The same with what the agent had said before.
+    pub(crate) fn with_partial(mut self, last: Option<&Message>) -> Self {
+        if let Self::BudgetReached { partial, .. } = &mut self {
+            *partial = last.map(Message::shared_text);
+        }
+        self
     }
 
     /// A task that ended without a result.

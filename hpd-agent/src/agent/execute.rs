@@ -2,33 +2,29 @@
 
 use std::sync::Arc;
 
-use tokio::sync::Mutex;
-
 use super::{
     Agent, RunError, RunResult,
-    delegate::inherited_model,
     driver::Ended,
-    inner::Kept,
-    lane::{Lane, LaneState},
-    permit::load_memory,
+    inner::{Claimed, Kept},
+    queue::Turn,
+    spot::Spot,
     tree::Tree,
 };
 use crate::{
     declare::AgentRunConfig,
-    event::{AgentScope, EventBody, EventSource, ThreadHeader},
-    history::History,
-    id::{AgentId, EventId, MessageId, ThreadKey, Timestamp},
+    id::{AgentId, ThreadKey},
     message::Message,
-    permission::SessionMemory,
-    session::{SessionError, ThreadState, load},
     store::{CommitError, StoreError},
 };
 
 /// What a run is to do.
 pub(super) struct Order {
     pub(super) place: Place,
-    pub(super) input: Arc<Message>,
+    /// `None`: goes on with a turn that waits for permission.
+    pub(super) input: Option<Arc<Message>>,
     pub(super) config: Option<Arc<AgentRunConfig>>,
+    /// It waits until the thread is free.
+    pub(super) queued: bool,
 }
 
 /// Where a run happens.
@@ -36,6 +32,8 @@ pub(super) struct Place {
     pub(super) key: ThreadKey,
     /// The thread is known to be new.
     pub(super) new: bool,
+    /// The thread must be there already.
+    pub(super) existing: bool,
     /// The agent that shall work; `None`: the one that continues the thread.
     pub(super) agent: Option<AgentId>,
 }
@@ -50,175 +48,114 @@ impl Drop for OpenTree {
 }
 
 /// The task of a root run.
-pub(super) async fn execute(agent: Agent, tree: OpenTree, order: Box<Order>) -> Result<RunResult, RunError> {
-    let key = order.place.key.clone();
-    // Whatever happens, the thread is free afterwards.
-    let mut claim = Claim { agent: &agent, tree: &tree.0, key: &key, kept: None, claimed: false };
+pub(super) async fn execute(mut claim: Claim, _tree: OpenTree, order: Box<Order>) -> Result<RunResult, RunError> {
     let result = claim.run(order).await;
+    // Whatever happens, the thread is free afterwards.
     drop(claim);
     result
 }
 
-struct Claim<'a> {
-    agent: &'a Agent,
-    tree: &'a Arc<Tree>,
-    key: &'a ThreadKey,
-    kept: Option<Box<Kept>>,
-    claimed: bool,
+/// A run's right to its thread, or its place in the queue for it. Given back when it is dropped.
+pub(super) struct Claim {
+    spot: Spot,
+    hold: Hold,
 }
 
-impl Drop for Claim<'_> {
+enum Hold {
+    Waiting(Turn),
+    Held(Option<Box<Kept>>),
+}
+
+impl Drop for Claim {
     fn drop(&mut self) {
-        if self.claimed {
-            self.agent.inner().release(self.key, self.kept.take());
+        let Spot { agent, tree, key } = &self.spot;
+        let inner = agent.inner();
+        match &mut self.hold {
+            Hold::Held(kept) => inner.release(key, kept.take()),
+            Hold::Waiting(turn) => {
+                inner.leave(key, tree);
+                // Its turn may have come this very moment.
+                if let Ok(kept) = turn.try_recv() {
+                    inner.release(key, kept);
+                }
+            }
         }
     }
 }
 
-impl Claim<'_> {
+impl Claim {
+    pub(super) fn new(agent: &Agent, tree: &Arc<Tree>, order: &Order) -> Result<Self, RunError> {
+        let Place { key, new, .. } = &order.place;
+        let hold = match agent.inner().claim(key, tree, *new, order.queued)? {
+            Claimed::Now(kept) => Hold::Held(kept),
+            Claimed::Later(turn) => Hold::Waiting(turn),
+        };
+        let spot = Spot { agent: agent.clone(), tree: Arc::clone(tree), key: key.clone() };
+        Ok(Self { spot, hold })
+    }
+
+    /// Waits until the thread is this run's. Gives what is kept of it.
+    async fn acquire(&mut self) -> Result<Option<Box<Kept>>, RunError> {
+        if let Hold::Waiting(turn) = &mut self.hold {
+            let kept = tokio::select! {
+                biased;
+                () = self.spot.tree.cancellation.wait() => return Err(RunError::Cancelled),
+                kept = turn => kept,
+            };
+            let kept = kept.map_err(|_| RunError::Internal { reason: "the queue of a thread is gone" })?;
+            self.hold = Hold::Held(kept);
+        }
+        match &mut self.hold {
+            Hold::Held(kept) => Ok(kept.take()),
+            Hold::Waiting(_) => Ok(None),
+        }
+    }
+
     async fn run(&mut self, order: Box<Order>) -> Result<RunResult, RunError> {
-        let inner = self.agent.inner();
-        let kept = inner.claim(self.key, self.tree, order.place.new)?;
-        self.claimed = true;
+        // What waits is never kept: if something is, it is not what somebody wants to go on with.
+        let kept = self.acquire().await?.filter(|_| order.input.is_some());
+        let spot = &self.spot;
         let (lane, request) = match kept {
-            Some(kept) => match self.begin(kept.state, Some(kept.last_event), false, &order).await {
+            Some(kept) => match spot.begin(kept.state, Some(kept.last_event), false, &order).await {
                 // Another process has continued, deleted or replaced the thread: what was kept is old.
                 Err(RunError::Commit(
                     CommitError::Conflict { .. }
                     | CommitError::Replaced { .. }
                     | CommitError::Store(StoreError::NotFound { .. }),
                 )) => {
-                    self.memory().clear();
-                    self.begin_from_store(&order).await?
+                    spot.memory().clear();
+                    spot.begin_from_store(&order).await?
                 }
                 begun => begun?,
             },
-            None if order.place.new => self.begin(self.new_thread(&order)?, None, true, &order).await?,
-            None => match self.begin_from_store(&order).await {
+            None if order.place.new => spot.begin(spot.new_thread(&order)?, None, true, &order).await?,
+            None => match spot.begin_from_store(&order).await {
                 // Another process has begun or continued it at the same moment.
                 Err(RunError::Commit(CommitError::Exists { .. } | CommitError::Conflict { .. })) => {
-                    self.begin_from_store(&order).await?
+                    spot.begin_from_store(&order).await?
                 }
                 begun => begun?,
             },
         };
-        let Ended { outcome, last_event, .. } = Arc::clone(&lane).drive(request).await;
-        let fatal = outcome.as_ref().is_err_and(RunError::is_fatal);
+        let Ended { outcome, last_event, usage: (own_usage, _), .. } = Arc::clone(&lane).drive(request).await;
+        // What could not be committed is not kept, nor is what others may answer: the next run reads the journal.
+        let keep = !outcome
+            .as_ref()
+            .is_err_and(|error| error.is_fatal() || matches!(error, RunError::AwaitingPermission { .. }));
         let answer = outcome.map(|answer| RunResult {
-            thread: self.key.clone(),
+            thread: self.spot.key.clone(),
             text: answer.text,
             stop: answer.stop,
             message: answer.message,
-            usage: self.tree.usage(),
+            own_usage,
+            usage: self.spot.tree.usage(),
         });
-        // What could not be committed is not kept: the next run reads the journal.
-        if !fatal && let Some(lane) = Arc::into_inner(lane) {
+        if keep && let Some(lane) = Arc::into_inner(lane) {
             let state = lane.state.into_inner();
             if let Some(last_event) = last_event.filter(|_| state.is_committed()) {
-                self.kept = Some(Box::new(Kept { state: state.thread, last_event, memory: lane.memory }));
+                self.hold = Hold::Held(Some(Box::new(Kept { state: state.thread, last_event, memory: lane.memory })));
             }
         }
         answer
-    }
-
-    /// Commits the beginning of the run on a thread in this state, up to the first request.
-    async fn begin(
-        &self,
-        thread: ThreadState,
-        after: Option<EventId>,
-        create: bool,
-        order: &Order,
-    ) -> Result<(Arc<Lane>, MessageId), RunError> {
-        let lane = Arc::new(self.lane(thread, create, order)?);
-        let now = Timestamp::now();
-        let mut state = lane.lock().await;
-        state.after = after.map(Box::new);
-        if create {
-            let header = Arc::clone(&state.thread.header);
-            state.record(&lane.source, now, EventBody::ThreadCreated(header));
-        }
-        lane.record_start(&mut state, now, Arc::clone(&order.input))?;
-        let request = lane.record_request(&mut state, now);
-        lane.flush(&mut state).await?;
-        drop(state);
-        Ok((lane, request))
-    }
-
-    async fn begin_from_store(&self, order: &Order) -> Result<(Arc<Lane>, MessageId), RunError> {
-        let (thread, create) = self.open_thread(order).await?;
-        self.begin(thread, None, create, order).await
-    }
-
-    fn new_thread(&self, order: &Order) -> Result<ThreadState, RunError> {
-        let agent_id = match &order.place.agent {
-            Some(agent) => agent.clone(),
-            None => self.agent.root()?.agent_id.clone(),
-        };
-        let header = ThreadHeader::conversation(self.key.clone(), agent_id);
-        Ok(ThreadState::new(Arc::new(header), History::new()))
-    }
-
-    /// What the session remembers; shared by all its threads.
-    fn memory(&self) -> Arc<SessionMemory> {
-        Arc::clone(self.tree.memory.get_or_init(Arc::default))
-    }
-
-    async fn open_thread(&self, order: &Order) -> Result<(ThreadState, bool), RunError> {
-        let store = &*self.agent.inner().store;
-        load_memory(store, self.key, &self.memory()).await?;
-        match load(store, self.key).await {
-            Ok(thread) => Ok((thread, false)),
-            Err(SessionError::NotFound { .. }) => Ok((self.new_thread(order)?, true)),
-            Err(error) => Err(error.into()),
-        }
-    }
-
-    /// The agent that works on the thread: the one that was asked for, or the one that continues the thread. A child
-    /// that is continued keeps its name, its depth and what it was denied.
-    fn lane(&self, thread: ThreadState, create: bool, order: &Order) -> Result<Lane, RunError> {
-        let inner = self.agent.inner();
-        let agent_id = order.place.agent.as_ref().unwrap_or(&thread.header.default_agent_id);
-        let unknown = || RunError::UnknownAgent { thread: self.key.clone(), agent_id: agent_id.clone() };
-        let index = inner.find(agent_id).ok_or_else(unknown)?;
-        let (root, blueprint) = (self.agent.root()?, inner.blueprint(index).ok_or_else(unknown)?);
-        let client = root.client.clone().or_else(|| inner.client.clone());
-        let client = client.ok_or(RunError::Internal { reason: "the agent has no chat client" })?;
-        let (client, options) = match index {
-            0 => (client, Arc::clone(&root.options)),
-            _ => inherited_model(&client, &root.options, blueprint),
-        };
-        let config = order.config.clone();
-        let options = match &config {
-            Some(config) => Arc::new(options.overlaid_with(config.chat())),
-            None => options,
-        };
-        let own = blueprint.config.max_sub_agent_depth();
-        let (scope, denials, ceiling) = match &thread.last_agent {
-            Some((scope, settings)) if scope.depth > 0 => {
-                let ceiling = settings.budget.max_sub_agent_depth.min(own);
-                (scope.continued_by(blueprint.config.shared_name(), agent_id), Arc::clone(&settings.denials), ceiling)
-            }
-            _ => {
-                let name = Arc::clone(blueprint.config.shared_name());
-                (Arc::new(AgentScope::root(name, agent_id.clone())), Arc::default(), own)
-            }
-        };
-        Ok(Lane {
-            agent: Arc::clone(inner),
-            tree: Arc::clone(self.tree),
-            blueprint: index,
-            key: self.key.clone(),
-            generation: thread.generation,
-            source: Arc::new(EventSource::root(scope)),
-            parent: None,
-            selection: client.0.info().selection(&options),
-            client,
-            options,
-            memory: self.memory(),
-            denials,
-            ceiling,
-            run_config: config,
-            state: Mutex::new(LaneState::new(thread, create)),
-        })
     }
 }

@@ -21,7 +21,7 @@ use crate::{
     declare::{
         Advice, AgentConfig, AgentInvocationModePolicy, CapabilityInfo, CapabilityKind, CarriedHarness, DynamicHarness,
         ErasedHarness, FileEntry, FunctionInfo, HarnessContext, HarnessKey, HarnessRef, Metadata, SubAgent,
-        SubAgentContextPolicy, SubAgentInfo, SubAgentLifecycle, SubAgentRunConfig, SubAgentSource, exclusive,
+        SubAgentContextPolicy, SubAgentInfo, SubAgentLifecycle, SubAgentSource, exclusive,
     },
     error::IdError,
     event::RESERVED_METADATA,
@@ -41,9 +41,28 @@ pub(crate) type Factory = Arc<dyn Fn() -> Arc<dyn ErasedHarness> + Send + Sync>;
 pub(crate) struct Definition {
     pub(crate) agent_id: AgentId,
     pub(crate) config: AgentConfig,
-    /// Indices of [`Frozen::harnesses`].
+    /// Indices of [`Freezer::harnesses`].
     pub(crate) harnesses: Vec<usize>,
+    /// So many of them are from the declaration itself.
+    pub(crate) declared: usize,
     pub(crate) at: Place,
+    pub(crate) source: DefinitionSource,
+}
+
+/// Where a definition comes from, and whether it is there yet.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum DefinitionSource {
+    /// The builder.
+    Root,
+    /// The declaration.
+    Supplied,
+    /// The agent that carries the declaration's harness.
+    Parent { is_there: bool },
+    /// The agent store.
+    Stored {
+        /// The version that was loaded.
+        version: Option<u64>,
+    },
 }
 
 /// A harness whose declarations are evaluated.
@@ -78,12 +97,6 @@ const DESCRIBE_FUNCTION: Advice = Advice {
     attributes: "write a doc comment or `description = \"…\"`",
     values: "give it as the second argument of `DynamicFunction::new` or `DynamicFunction::from_schema`",
     file: "write `description: …`",
-};
-
-const DEFINE_THE_CHILD: Advice = Advice {
-    attributes: "define the child with `SubAgent::from_config` or by returning an `AgentConfig`",
-    values: "define the child with `SubAgent::from_config`",
-    file: "leave it out",
 };
 
 /// How many harnesses made while another one was evaluated may stand in a row.
@@ -320,14 +333,9 @@ impl Freezer {
             self.problems.push(BuildProblem::Excluded { at: at.to_string(), text: excluded.what, remedy });
         }
 
-        let config = self.supported_source(at, source);
-        self.unsupported_unless(at, mode == AgentInvocationModePolicy::SynchronousOnly, "invocation_mode", &mode);
         self.unsupported_unless(at, lifecycle == SubAgentLifecycle::OneShot, "lifecycle", &lifecycle);
         let none_applied = !matches!(compaction, Some(ForkCompaction::Apply(_)));
         self.unsupported_unless(at, none_applied, "fork_compaction", &compaction);
-        self.unsupported_unless(at, notification.is_none(), "background_notification", &notification);
-        let inherits = run_config.as_deref().is_none_or(|run| *run == SubAgentRunConfig::inherit());
-        self.unsupported_unless(at, inherits, "run_config", &run_config);
 
         let method_name = || Arc::<str>::from(&*info.method);
         let tool_name = info.name.as_deref().map(Arc::from).or(name).unwrap_or_else(method_name);
@@ -349,13 +357,18 @@ impl Freezer {
             };
             harnesses.extend(place.filter(|index| !harnesses.contains(index)));
         }
-        let (agent_id, tool_name, config) = (agent_id?, tool_name?, config?);
-        let names: Vec<Arc<str>> = config.tool_harnesses().map(Arc::from).collect();
-        for name in names {
-            harnesses.extend(self.harness_named(&name, at).filter(|index| !harnesses.contains(index)));
-        }
+        let (agent_id, tool_name) = (agent_id?, tool_name?);
+        // Of the others nothing is known yet.
+        let (config, source) = match source {
+            SubAgentSource::Supplied(config) => (config, DefinitionSource::Supplied),
+            SubAgentSource::Parent => (AgentConfig::new(""), DefinitionSource::Parent { is_there: false }),
+            SubAgentSource::Stored => (AgentConfig::new(""), DefinitionSource::Stored { version: None }),
+        };
+        let declared = harnesses.len();
+        self.add_named(&config, &mut harnesses, at);
         let child = self.definitions.len();
-        self.definitions.push(Definition { agent_id: agent_id.clone(), config, harnesses, at: at.clone() });
+        let (agent_id, at) = (agent_id.clone(), at.clone());
+        self.definitions.push(Definition { agent_id: agent_id.clone(), config, harnesses, declared, at, source });
         let identity = ChildIdentity::new(tool_name.clone(), agent_id, source_kind, metadata);
         let rest = RestOfDeclaration {
             recursion,
@@ -368,18 +381,11 @@ impl Freezer {
         Some(Tool { spec: ToolSpec::new(tool_name, description?, shared_schema(mode, context)), kind })
     }
 
-    fn supported_source(&mut self, at: &Place, source: SubAgentSource) -> Option<AgentConfig> {
-        match source {
-            SubAgentSource::Supplied(config) => Some(config),
-            SubAgentSource::Parent | SubAgentSource::Stored => {
-                self.problems.push(BuildProblem::NotSupported {
-                    at: at.to_string(),
-                    argument: "source",
-                    value: source.kind().to_owned(),
-                    advice: DEFINE_THE_CHILD.to(at.written()),
-                });
-                None
-            }
+    /// The harnesses that a configuration names, each once.
+    pub(crate) fn add_named(&mut self, config: &AgentConfig, harnesses: &mut Vec<usize>, at: &Place) {
+        let names: Vec<Arc<str>> = config.tool_harnesses().map(Arc::from).collect();
+        for name in names {
+            harnesses.extend(self.harness_named(&name, at).filter(|index| !harnesses.contains(index)));
         }
     }
 

@@ -1,19 +1,24 @@
 //! What all handles of one agent share.
 
 use std::{
-    collections::HashMap,
+    collections::{HashMap, HashSet},
     sync::{Arc, Mutex, MutexGuard, PoisonError},
 };
 
+use tokio::sync::Semaphore;
+
 use super::{
     RunError,
-    blueprint::{Blueprint, Client},
+    blueprint::{Client, Forest},
+    queue::{Queues, Turn},
+    resolver::Resolver,
     tree::Tree,
 };
 use crate::{
+    declare::PriceTable,
     id::{AgentId, EventId, SessionId, ThreadKey},
     permission::{Permissions, SessionMemory},
-    session::ThreadState,
+    session::{Runtime, ThreadState},
     store::{AgentStore, SessionStore},
 };
 
@@ -21,18 +26,22 @@ use crate::{
 const KEPT_THREADS: usize = 128;
 
 pub(crate) struct AgentInner {
-    /// Index 0 is the root agent.
-    blueprints: Vec<Blueprint>,
+    pub(crate) forest: Arc<Forest>,
+    pub(crate) resolver: Resolver,
     pub(crate) client: Option<Client>,
     pub(crate) permissions: Permissions,
     pub(crate) store: Arc<dyn SessionStore>,
     pub(crate) agent_store: Arc<dyn AgentStore>,
+    pub(crate) prices: PriceTable,
+    /// How many model calls may run at a time; `None`: any number.
+    pub(crate) model_slots: Option<Semaphore>,
     threads: Mutex<Threads>,
 }
 
 #[derive(Default)]
 struct Threads {
     slots: HashMap<ThreadKey, Slot>,
+    queues: Queues,
     clock: u64,
     idle: usize,
 }
@@ -50,86 +59,82 @@ pub(crate) struct Kept {
     pub(crate) memory: Arc<SessionMemory>,
 }
 
+/// What a run gets that wants a thread.
+pub(crate) enum Claimed {
+    /// The thread, with what is kept of it.
+    Now(Option<Box<Kept>>),
+    /// A place in the queue for it.
+    Later(Turn),
+}
+
 impl AgentInner {
     pub(crate) fn new(
-        blueprints: Vec<Blueprint>,
+        (forest, resolver): (Arc<Forest>, Resolver),
         client: Option<Client>,
         permissions: Permissions,
         store: Arc<dyn SessionStore>,
         agent_store: Arc<dyn AgentStore>,
+        limits: (PriceTable, Option<Semaphore>),
     ) -> Self {
-        Self { blueprints, client, permissions, store, agent_store, threads: Mutex::default() }
-    }
-
-    /// The blueprint at an index that a tool or a lane was given by the builder.
-    pub(crate) fn blueprint(&self, index: usize) -> Option<&Blueprint> {
-        self.blueprints.get(index)
-    }
-
-    /// The blueprints of all agents of this tree; the root's is the first.
-    pub(crate) fn blueprints(&self) -> &[Blueprint] {
-        &self.blueprints
-    }
-
-    /// The index of the blueprint of an agent of this tree.
-    pub(crate) fn find(&self, agent: &AgentId) -> Option<usize> {
-        self.blueprints.iter().position(|blueprint| blueprint.agent_id == *agent)
+        let (prices, model_slots) = limits;
+        let threads = Mutex::default();
+        Self { forest, resolver, client, permissions, store, agent_store, prices, model_slots, threads }
     }
 
     fn lock(&self) -> MutexGuard<'_, Threads> {
         self.threads.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Takes a thread for a run. What was kept of it comes with it. `new`: nobody else can know it.
-    pub(crate) fn claim(&self, key: &ThreadKey, tree: &Arc<Tree>, new: bool) -> Result<Option<Box<Kept>>, RunError> {
+    /// Takes a thread for a run, or a place in its queue if the run is `queued` and somebody works on the thread.
+    /// `new`: nobody else can know the thread.
+    pub(crate) fn claim(
+        &self,
+        key: &ThreadKey,
+        tree: &Arc<Tree>,
+        new: bool,
+        queued: bool,
+    ) -> Result<Claimed, RunError> {
         let mut threads = self.lock();
-        // A child works on its thread without a slot of its own.
-        if !new && threads.trees().any(|tree| tree.execution(key).is_some()) {
-            return Err(RunError::ThreadBusy { thread: key.clone() });
-        }
-        if !new && let Some(memory) = threads.memory(&key.session_id) {
-            // Set by nobody else: a tree takes one thread.
-            let _ = tree.memory.set(memory);
-        }
-        tree.memory.get_or_init(Arc::default);
-        match threads.slots.get_mut(key) {
-            Some(Slot::Running(_)) => Err(RunError::ThreadBusy { thread: key.clone() }),
-            Some(slot) => match std::mem::replace(slot, Slot::Running(Arc::clone(tree))) {
-                Slot::Idle { kept, .. } => {
-                    threads.idle -= 1;
-                    Ok(Some(kept))
-                }
-                Slot::Running(_) => Ok(None),
-            },
-            None => {
-                threads.slots.insert(key.clone(), Slot::Running(Arc::clone(tree)));
-                Ok(None)
-            }
+        match !new && threads.is_busy(key) {
+            false => Ok(Claimed::Now(threads.take(key, tree, new))),
+            true if queued => Ok(Claimed::Later(threads.queues.join(key, tree))),
+            true => Err(RunError::ThreadBusy { thread: key.clone() }),
         }
     }
 
-    /// Gives a thread back; what is worth keeping is kept.
+    /// Gives a thread back; what is worth keeping is kept, or handed to the run that waits.
     pub(crate) fn release(&self, key: &ThreadKey, kept: Option<Box<Kept>>) {
         let mut threads = self.lock();
-        threads.clock += 1;
-        let used = threads.clock;
-        match kept {
-            Some(kept) => {
-                threads.slots.insert(key.clone(), Slot::Idle { used, kept });
-                threads.idle += 1;
-                if threads.idle > KEPT_THREADS {
-                    threads.evict();
-                }
-            }
-            None => {
-                threads.slots.remove(key);
-            }
+        threads.put_back(key, kept);
+        threads.serve(key);
+        if threads.idle > KEPT_THREADS {
+            threads.evict();
         }
+    }
+
+    /// A child does not work on its thread any more.
+    pub(crate) fn freed(&self, key: &ThreadKey) {
+        self.lock().serve(key);
+    }
+
+    /// A run does not wait for a thread any more.
+    pub(crate) fn leave(&self, key: &ThreadKey, tree: &Arc<Tree>) {
+        self.lock().queues.leave(key, tree);
+    }
+
+    /// How many runs wait for a thread.
+    pub(crate) fn queued(&self, key: &ThreadKey) -> usize {
+        self.lock().queues.len(key)
     }
 
     /// The trees that run now.
     pub(crate) fn trees(&self) -> Vec<Arc<Tree>> {
         self.lock().trees().cloned().collect()
+    }
+
+    /// What a session remembers, if a thread of it is known here.
+    pub(crate) fn memory(&self, session: &SessionId) -> Option<Arc<SessionMemory>> {
+        self.lock().memory(session)
     }
 
     /// The name of a running thread of a session, if there is one.
@@ -150,7 +155,68 @@ impl AgentInner {
     }
 }
 
+impl Runtime for AgentInner {
+    fn executing(&self, session: &SessionId) -> HashSet<ThreadKey> {
+        let threads = self.lock();
+        let roots = threads.slots.iter().filter(|(_, slot)| matches!(slot, Slot::Running(_))).map(|(key, _)| key);
+        let mut executing: HashSet<_> = roots.filter(|key| key.session_id == *session).cloned().collect();
+        threads.trees().for_each(|tree| tree.executions_in(session, &mut executing));
+        executing
+    }
+
+    fn agent_name(&self, agent: &AgentId) -> Option<Arc<str>> {
+        let blueprint = self.forest.get(self.forest.find(agent)?)?;
+        Some(Arc::clone(blueprint.config.shared_name()))
+    }
+}
+
 impl Threads {
+    /// Whether somebody works on a thread. A child does so without a slot of its own.
+    fn is_busy(&self, key: &ThreadKey) -> bool {
+        matches!(self.slots.get(key), Some(Slot::Running(_))) || self.trees().any(|tree| tree.execution(key).is_some())
+    }
+
+    /// Gives a thread that nobody works on to a run. What was kept of it comes with it.
+    fn take(&mut self, key: &ThreadKey, tree: &Arc<Tree>, new: bool) -> Option<Box<Kept>> {
+        if !new && let Some(memory) = self.memory(&key.session_id) {
+            // Set by nobody else: a tree takes one thread.
+            let _ = tree.memory.set(memory);
+        }
+        tree.memory.get_or_init(Arc::default);
+        match self.slots.insert(key.clone(), Slot::Running(Arc::clone(tree))) {
+            Some(Slot::Idle { kept, .. }) => {
+                self.idle -= 1;
+                Some(kept)
+            }
+            Some(Slot::Running(_)) | None => None,
+        }
+    }
+
+    fn put_back(&mut self, key: &ThreadKey, kept: Option<Box<Kept>>) {
+        self.clock += 1;
+        match kept {
+            Some(kept) => {
+                self.slots.insert(key.clone(), Slot::Idle { used: self.clock, kept });
+                self.idle += 1;
+            }
+            None => {
+                self.slots.remove(key);
+            }
+        }
+    }
+
+    /// Hands a thread that may be free to the run that has waited for it longest.
+    fn serve(&mut self, key: &ThreadKey) {
+        while self.queues.len(key) > 0 && !self.is_busy(key) {
+            let Some(waiter) = self.queues.next(key) else { return };
+            let kept = self.take(key, &waiter.tree, false);
+            if let Err(kept) = waiter.turn.send(kept) {
+                // It has gone this very moment.
+                self.put_back(key, kept);
+            }
+        }
+    }
+
     /// What a session remembers, if a thread of it is known: all of them share it.
     fn memory(&self, session: &SessionId) -> Option<Arc<SessionMemory>> {
         let of_session = self.slots.iter().filter(|(key, _)| key.session_id == *session);

@@ -9,18 +9,19 @@ use smallvec::SmallVec;
 use tokio::sync::{Mutex, MutexGuard};
 
 use super::{
-    RunError,
-    blueprint::{Blueprint, Client},
+    AgentLease, RunError,
+    blueprint::{Blueprint, Client, Forest},
     inner::AgentInner,
+    ledger::{Ledger, Reached},
     tree::Tree,
 };
 use crate::{
-    chat::ChatOptions,
-    declare::{AgentRunConfig, EmitError, FunctionHost, sentence},
+    chat::{ChatOptions, ToolSet},
+    declare::{AgentRunConfig, EmitError, FunctionHost, ToolFilter, sentence},
     event::{CustomEvent, Event, EventBody, EventEnvelope, EventSource},
     future::BoxFuture,
     id::{CallId, CommitId, EventId, ThreadKey, Timestamp},
-    message::ModelSelection,
+    message::{ModelSelection, Usage},
     permission::SessionMemory,
     session::ThreadState,
     store::{Append, Batch, CommitError, Expected, StoreError},
@@ -32,8 +33,14 @@ const RESUBMISSIONS: u32 = 3;
 pub(crate) struct Lane {
     pub(crate) agent: Arc<AgentInner>,
     pub(crate) tree: Arc<Tree>,
+    pub(crate) forest: Arc<Forest>,
     /// Index of the blueprint.
     pub(crate) blueprint: usize,
+    /// Kept for as long as the blueprint is used.
+    #[expect(dead_code, reason = "only to be dropped")]
+    pub(crate) lease: Option<Box<AgentLease>>,
+    /// The thread is one of a forked child.
+    pub(crate) forked: bool,
     pub(crate) key: ThreadKey,
     pub(crate) generation: u64,
     pub(crate) source: Arc<EventSource>,
@@ -42,12 +49,16 @@ pub(crate) struct Lane {
     pub(crate) options: Arc<ChatOptions>,
     pub(crate) selection: Arc<ModelSelection>,
     pub(crate) memory: Arc<SessionMemory>,
-    /// The tools that an ancestor was denied for good.
-    pub(crate) denials: Arc<[Arc<str>]>,
+    /// What an ancestor was denied, for its run or for good.
+    pub(crate) denials: Arc<ToolFilter>,
     /// The depth of the deepest child in the whole tree.
     pub(crate) ceiling: u32,
+    /// What the run may take; `None`: it has no limits.
+    pub(crate) ledger: Option<Arc<Ledger>>,
     /// What was said for this run; `None`: nothing.
     pub(crate) run_config: Option<Arc<AgentRunConfig>>,
+    /// The tools that the model is shown, once they were asked for, if a filter leaves some out.
+    pub(crate) filtered: OnceLock<ToolSet>,
     pub(crate) state: Mutex<LaneState>,
 }
 
@@ -55,6 +66,10 @@ pub(crate) struct LaneState {
     pub(crate) thread: ThreadState,
     /// Recorded, but not committed yet.
     pending: SmallVec<[Arc<Event>; 4]>,
+    /// What the agent's own model calls took, in this execution.
+    pub(crate) usage: Usage,
+    /// What those of its descendants took.
+    pub(crate) usage_below: Usage,
     /// Creates the thread with the first commit.
     create: bool,
     /// The event that the thread has to end with at the first commit.
@@ -64,7 +79,8 @@ pub(crate) struct LaneState {
 impl LaneState {
     /// A thread that is in the store, or one that the first commit creates.
     pub(crate) fn new(thread: ThreadState, create: bool) -> Self {
-        Self { thread, pending: SmallVec::new(), create, after: None }
+        let (usage, usage_below) = (Usage::default(), Usage::default());
+        Self { thread, pending: SmallVec::new(), usage, usage_below, create, after: None }
     }
 
     /// Records that something happened. It counts from now on and is committed with the next flush.
@@ -76,10 +92,10 @@ impl LaneState {
         id
     }
 
-    /// Takes back the last thing that was recorded, which could not be committed and which the fold only counts.
-    pub(crate) fn retract(&mut self) {
+    /// Takes back the beginning of a child, the last thing that was recorded, which could not be committed.
+    pub(crate) fn retract_child(&mut self) {
         if self.pending.pop().is_some() {
-            self.thread.len -= 1;
+            self.thread.retract_child();
         }
     }
 
@@ -120,7 +136,7 @@ impl LaneState {
 impl Lane {
     /// The blueprint of the agent.
     pub(crate) fn blueprint(&self) -> Result<&Blueprint, RunError> {
-        self.agent.blueprint(self.blueprint).ok_or(RunError::Internal { reason: "the agent's blueprint is missing" })
+        self.forest.get(self.blueprint).ok_or(RunError::Internal { reason: "the agent's blueprint is missing" })
     }
 
     pub(crate) fn depth(&self) -> u32 {
@@ -198,6 +214,51 @@ impl Lane {
         }
     }
 
+    /// That a limit was reached, as an error of the run.
+    pub(crate) fn budget_error(&self, reached: Reached) -> RunError {
+        let Reached { limit, allowed } = reached;
+        RunError::BudgetReached { agent: self.source.agent.agent_name.to_string(), limit, allowed, partial: None }
+    }
+
+    /// Whether the work may go on.
+    pub(crate) fn check_budget(&self) -> Result<(), RunError> {
+        let checked = self.ledger.as_ref().map_or(Ok(()), |ledger| ledger.check());
+        checked.map_err(|reached| self.budget_error(reached))
+    }
+
+    /// Resolves when the time of the run is over; `None`: it has all the time.
+    pub(crate) fn time_is_over(&self) -> Option<BoxFuture<'static, Reached>> {
+        let ledger = self.ledger.as_ref().filter(|ledger| ledger.limits_time())?;
+        Some(Box::pin(Arc::clone(ledger).time_is_over()))
+    }
+
+    /// Something has happened.
+    pub(crate) fn touch(&self) {
+        if let Some(ledger) = &self.ledger {
+            ledger.touch();
+        }
+    }
+
+    /// Why what was said for this run, or for a run above it, does not let the agent have a tool.
+    pub(crate) fn filtered_out(&self, tool: &str) -> Option<String> {
+        if !self.denials.permits(tool) {
+            return Some(format!("The tool `{tool}` was denied to an agent above this one. Do without it."));
+        }
+        let is_permitted = self.run_config.as_ref().is_none_or(|run| run.tool_filter().permits(tool));
+        (!is_permitted).then(|| format!("The tool `{tool}` may not be used in this run. Do without it."))
+    }
+
+    /// The tools that the model is shown.
+    pub(crate) fn visible_tools(&self, blueprint: &Blueprint) -> ToolSet {
+        let visible = || blueprint.tools.visible(self.depth(), self.ceiling);
+        if self.denials.is_open() && self.run_config.as_ref().is_none_or(|run| run.tool_filter().is_open()) {
+            return visible();
+        }
+        let permitted =
+            || visible().iter().filter(|spec| self.filtered_out(spec.name().as_str()).is_none()).cloned().collect();
+        self.filtered.get_or_init(permitted).clone()
+    }
+
     /// The threads from the root to this one.
     pub(crate) fn path(&self) -> Vec<ThreadKey> {
         let mut path = vec![self.key.clone()];
@@ -222,6 +283,7 @@ fn both(first: Option<Append>, second: Option<Append>) -> Vec<Append> {
 impl FunctionHost for Lane {
     fn emit(&self, call: CallId, name: &str, value: Value) -> BoxFuture<'_, Result<(), EmitError>> {
         let custom = CustomEvent { name: name.into(), value: Arc::new(value), call_id: Some(call), durable: true };
+        self.touch();
         Box::pin(async move {
             let name = Arc::clone(&custom.name);
             let mut state = self.lock().await;
@@ -231,6 +293,7 @@ impl FunctionHost for Lane {
     }
 
     fn emit_live(&self, call: CallId, name: &str, value: Value) {
+        self.touch();
         self.live(|| {
             EventBody::Custom(Box::new(CustomEvent {
                 name: name.into(),

@@ -3,9 +3,12 @@
 //! An [`Agent`] is built once by its [`AgentBuilder`] and shared by cloning. [`Agent::run`] opens a new session;
 //! [`Agent::thread`] continues a conversation.
 
+mod answer;
 mod blueprint;
 mod build_error;
 mod builder;
+mod canonical;
+mod compile;
 mod cycles;
 mod definition;
 mod delegate;
@@ -13,14 +16,23 @@ mod driver;
 mod error;
 mod events;
 mod execute;
+mod explain;
 mod freeze;
 mod inner;
 mod lane;
+mod ledger;
+mod materialize;
 mod model;
+mod park;
+mod pending;
 mod permit;
 mod place;
+mod queue;
+mod resolver;
 mod run;
 mod schemas;
+mod sources;
+mod spot;
 mod tools;
 mod tree;
 
@@ -33,16 +45,19 @@ pub use self::{
     definition::{AgentDefinition, SubAgentDefinition, ToolDefinition, ToolDefinitionKind},
     error::RunError,
     events::EventStream,
+    explain::{DelegationPreview, ExplainError},
+    resolver::{AgentLease, AgentRuntimeResolver, ResolveError},
     run::{Run, RunFuture, RunHandle, RunResult},
     tree::AgentUsage,
 };
 use crate::{
+    declare::AgentRunConfig,
     error::IdError,
     event::{ForkPoint, ThreadHeader},
-    id::{AgentId, ExecutionId, RequestId, SessionId, ThreadId, ThreadKey},
+    id::{AgentId, ExecutionId, SessionId, ThreadId, ThreadKey},
     message::{Message, Part, Role},
-    permission::{PermissionDecision, PermissionRequest, RespondOutcome},
-    session::{SessionError, load},
+    permission::PermissionRequest,
+    session::{SessionError, ThreadGraph, load, survey},
     store::{AgentStore, Append, Batch, SessionStore},
 };
 
@@ -122,7 +137,7 @@ impl Agent {
     }
 
     fn root(&self) -> Result<&Blueprint, RunError> {
-        self.inner.blueprint(0).ok_or(RunError::Internal { reason: "the agent's blueprint is missing" })
+        self.inner.forest.get(0).ok_or(RunError::Internal { reason: "the agent's blueprint is missing" })
     }
 
     /// The agent's id.
@@ -154,7 +169,7 @@ impl Agent {
     /// ```
     #[must_use]
     pub fn definitions(&self) -> Vec<AgentDefinition> {
-        self.inner.blueprints().iter().map(AgentDefinition::of).collect()
+        self.inner.forest.iter().map(AgentDefinition::of).collect()
     }
 
     /// Where its threads are kept.
@@ -173,7 +188,7 @@ impl Agent {
     pub fn run(&self, input: impl Into<Input>) -> Run {
         let session = SessionId::trusted(format!("{:032x}", crate::id::random_u128()));
         let key = ThreadKey::of(session, main_thread());
-        Run::new(self.clone(), Ok(Place { key, new: true, agent: None }), input.into().0)
+        Run::new(self.clone(), Ok(Place { key, new: true, existing: false, agent: None }), input.into().0)
     }
 
     /// A conversation: `agent.thread("user-42", "main").run("…")` continues it, or begins it if there is none.
@@ -186,33 +201,22 @@ impl Agent {
         IdError: From<S::Error> + From<T::Error>,
     {
         let key = ThreadKey::new(session, thread).and_then(for_conversations);
-        Thread { agent: self.clone(), key, agent_id: None }
+        Thread { agent: self.clone(), key, agent_id: None, existing: false }
     }
 
-    /// What works on a thread now, and which questions of it and its descendants wait for an answer.
-    #[must_use]
-    pub fn runtime_state(&self, thread: &ThreadKey) -> RuntimeState {
-        let mut state = RuntimeState { active_execution: None, pending_requests: Vec::new() };
-        for tree in self.inner.trees() {
-            state.active_execution = state.active_execution.or_else(|| tree.execution(thread));
-            state.pending_requests.extend(tree.broker.pending(thread));
-        }
-        state.pending_requests.sort_by_key(PermissionRequest::created_at);
-        state
-    }
-
-    /// Answers a question of whatever runs, at any depth. `thread` is the thread that asked, if the caller knows it;
-    /// another one is refused.
-    pub fn respond(&self, id: RequestId, thread: Option<&ThreadKey>, decision: PermissionDecision) -> RespondOutcome {
-        let trees = self.inner.trees();
-        let mut best = if trees.is_empty() { RespondOutcome::RuntimeUnavailable } else { RespondOutcome::NotFound };
-        for tree in trees {
-            match tree.broker.respond(id, thread, decision.clone()) {
-                RespondOutcome::NotFound => {}
-                outcome => best = outcome,
-            }
-        }
-        best
+    /// What a session consists of: its threads with their forks, and the children that were begun in it, each with what
+    /// became of it. Empty if there is no such session. Every journal of the session is read once.
+    ///
+    /// # Errors
+    ///
+    /// [`RunError::InvalidId`] if the id is not legal, [`RunError::Session`] if the store fails.
+    pub async fn thread_graph<S>(&self, session: S) -> Result<ThreadGraph, RunError>
+    where
+        S: TryInto<SessionId>,
+        IdError: From<S::Error>,
+    {
+        let session = session.try_into().map_err(IdError::from)?;
+        Ok(survey(&*self.inner.store, session, &*self.inner).await?)
     }
 
     /// Deletes a session with all its threads.
@@ -254,6 +258,8 @@ pub struct RuntimeState {
     pub active_execution: Option<ExecutionId>,
     /// The questions of the thread and its descendants that wait for an answer, the oldest first.
     pub pending_requests: Vec<PermissionRequest>,
+    /// How many runs wait until the thread is free; see [`Run::queued`].
+    pub queued_runs: usize,
 }
 
 /// One conversation of an agent.
@@ -263,14 +269,52 @@ pub struct Thread {
     key: Result<ThreadKey, IdError>,
     /// Who works on it; `None`: the agent that continues it.
     agent_id: Option<AgentId>,
+    /// It is not begun by a run.
+    existing: bool,
 }
 
 impl Thread {
     /// Runs an agent on an input in this conversation: the one that continues it, that is the root agent in its own
-    /// conversations, and a child in a child's. A thread that does not exist yet is begun by the root agent.
+    /// conversations, and a child in a child's. A thread that does not exist yet is begun by the root agent, unless
+    /// it is [`existing`](Self::existing).
     pub fn run(&self, input: impl Into<Input>) -> Run {
-        let place = self.key.clone().map(|key| Place { key, new: false, agent: self.agent_id.clone() });
-        Run::new(self.agent.clone(), place.map_err(Into::into), input.into().0)
+        Run::new(self.agent.clone(), self.place().map_err(Into::into), input.into().0)
+    }
+
+    /// The same conversation, which a run continues and never begins: if there is no such thread, the run is an error
+    /// that says so. For ids that were kept somewhere, such as those of a child.
+    ///
+    /// ```
+    /// # use hpd_agent::{prelude::*, testing::ScriptedChatClient};
+    /// # tokio::runtime::Builder::new_current_thread().build()?.block_on(async {
+    /// # let agent = Agent::builder().with_chat_client(ScriptedChatClient::texts(["Hello."])).build().await?;
+    /// let thread = agent.thread("user-42", "subagent/reviewer/0123456789ab").existing();
+    /// assert_eq!(thread.run("Go on.").await.unwrap_err().code(), "thread_not_found");
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// # })?;
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    #[must_use]
+    pub fn existing(mut self) -> Self {
+        self.existing = true;
+        self
+    }
+
+    /// Goes on with a turn that waits for permission ([`RunError::AwaitingPermission`]): calls whose questions have been
+    /// answered run or are refused, children that waited go on inside of their calls, and then the turn continues. What
+    /// was said for the run that began the turn holds, unless the new one is given a
+    /// [configuration of its own](Run::with_run_config). A question that nobody has answered is asked again, under
+    /// the same id, and waits again if nobody answers.
+    ///
+    /// Awaiting it gives [`RunError::NothingToResume`] if the thread waits for nothing. [`Thread::run`] with a new input
+    /// gives up what waits instead.
+    pub fn resume(&self) -> Run {
+        Run::resuming(self.agent.clone(), self.place().map_err(Into::into))
+    }
+
+    fn place(&self) -> Result<Place, IdError> {
+        let (agent, existing) = (self.agent_id.clone(), self.existing);
+        self.key.clone().map(|key| Place { key, new: false, existing, agent })
     }
 
     /// The same conversation for another agent of the tree, by its id. Its place in the tree stays: what a child's
@@ -309,6 +353,26 @@ impl Thread {
         Ok(load(&*self.agent.inner.store, &key).await?.history.iter().cloned().collect())
     }
 
+    /// What the child behind a subagent tool would see if the agent of this conversation called the tool now, in a run with
+    /// this configuration. Asks no model and nobody, and writes nothing.
+    ///
+    /// # Errors
+    ///
+    /// [`ExplainError`] if there is no such tool, if the call would be refused before anybody is asked, or if there is no
+    /// such conversation.
+    pub async fn explain(
+        &self,
+        tool: &str,
+        arguments: &str,
+        run_config: &AgentRunConfig,
+    ) -> Result<DelegationPreview, ExplainError> {
+        let key = self.key.clone().map_err(RunError::from)?;
+        let thread = load(&*self.agent.inner.store, &key).await.map_err(RunError::from)?;
+        let run_config = (*run_config != AgentRunConfig::default()).then(|| Arc::new(run_config.clone()));
+        let lane = spot::Spot::preview(&self.agent, key, Some((thread, self.agent_id.clone())), run_config)?;
+        Arc::new(lane).explain(tool, arguments)
+    }
+
     /// Forks the conversation at its end: the new thread of the same session sees all that was said so far, and what
     /// is said from now on in one of them is not in the other. Nothing is copied.
     ///
@@ -331,6 +395,6 @@ impl Thread {
         let agent_id = self.agent_id.clone().unwrap_or_else(|| source.header.default_agent_id.clone());
         let header = Arc::new(ThreadHeader::conversation(fork.clone(), agent_id).forked_from(point));
         self.agent.inner.store.commit(Batch::new(vec![Append::create(header, Vec::new())])).await?;
-        Ok(Self { agent: self.agent.clone(), key: Ok(fork), agent_id: self.agent_id.clone() })
+        Ok(Self { key: Ok(fork), ..self.clone() })
     }
 }

@@ -9,15 +9,20 @@ use std::{
 
 use futures_util::{FutureExt as _, StreamExt as _};
 use smallvec::SmallVec;
-use tokio::task::coop::cooperative;
+use tokio::{
+    sync::{Semaphore, SemaphorePermit},
+    task::coop::cooperative,
+};
 
 use super::{
     RunError,
     lane::{Lane, LaneState},
+    ledger::Reached,
     tools::panic_message,
 };
 use crate::{
     chat::{ChatDelta, ChatError, ChatErrorKind, ChatRequest, ChatStream},
+    declare::Price,
     event::{
         CallType, ErrorInfo, EventBody, ModelRequest, ModelRequestFailed, ModelResponse, TextDelta, ToolCallArgs,
         ToolCallEnd, ToolCallStart,
@@ -162,7 +167,7 @@ impl Answer {
         Ok(())
     }
 
-    fn message(self, id: MessageId) -> (Message, Usage, StopReason) {
+    fn message(self, id: MessageId) -> (Message, StopReason) {
         let parts = self.parts.into_iter().filter_map(|part| match part {
             Arriving::Text(text) => text.finish().map(Part::Text),
             Arriving::Thought(text, signature) => {
@@ -177,7 +182,7 @@ impl Answer {
                 Some(Part::ToolCall(made))
             }
         });
-        (Message::of(id, Role::Assistant, parts), self.usage, self.stop.unwrap_or(StopReason::EndTurn))
+        (Message::of(id, Role::Assistant, parts), self.stop.unwrap_or(StopReason::EndTurn))
     }
 
     /// The text so far, of an answer that did not become whole.
@@ -188,6 +193,14 @@ impl Answer {
         });
         let all: Vec<Arc<str>> = texts.collect();
         (!all.is_empty()).then(|| all.concat().into())
+    }
+}
+
+/// Resolves when a time is over that may be none.
+pub(crate) async fn elapsed(time: Option<BoxFuture<'static, Reached>>) -> Reached {
+    match time {
+        Some(time) => time.await,
+        None => std::future::pending().await,
     }
 }
 
@@ -222,30 +235,66 @@ impl Lane {
             self.flush(&mut state).await?;
             state.thread.history.clone()
         };
-        let starting = self.start(history)?;
-        let (body, result) = match starting {
-            Some(starting) => self.hear(starting, id).await,
-            None => failure(id, RunError::Cancelled, None),
+        // A slot is for one model call, never for an agent's life: who waits for a child holds none.
+        let slot = match &self.agent.model_slots {
+            Some(slots) => Box::pin(self.slot(slots)).await.map(Some),
+            None => Ok(None),
+        };
+        let starting = slot.and_then(|slot| self.start(history).map(|starting| (starting, slot)));
+        let ((body, result), usage) = match starting {
+            Ok((starting, _slot)) => self.hear(starting, id).await,
+            Err(error) if error.is_fatal() => return Err(error),
+            Err(error) => (failure(id, error, None), Usage::default()),
         };
         let now = Timestamp::now();
-        self.lock().await.record(&self.source, now, body);
+        let mut state = self.lock().await;
+        state.usage += usage;
+        state.record(&self.source, now, body);
         result
     }
 
-    /// Sends the request; a run that is cancelled asks nobody.
-    fn start(&self, history: History) -> Result<Option<Starting<'_>>, RunError> {
+    /// Waits until one more model call may run.
+    async fn slot<'s>(&self, slots: &'s Semaphore) -> Result<SemaphorePermit<'s>, RunError> {
+        let time_is_over = self.time_is_over();
+        tokio::select! {
+            biased;
+            () = self.tree.cancellation.wait() => Err(RunError::Cancelled),
+            slot = slots.acquire() => slot.map_err(|_| RunError::Internal { reason: "the slots for model calls are gone" }),
+            reached = elapsed(time_is_over) => Err(self.budget_error(reached)),
+        }
+    }
+
+    /// Sends the request; a run that is cancelled, or has nothing left, asks nobody.
+    fn start(&self, history: History) -> Result<Starting<'_>, RunError> {
         if self.tree.cancellation.is_cancelled() {
-            return Ok(None);
+            return Err(RunError::Cancelled);
+        }
+        self.check_budget()?;
+        if self.price().is_none() && self.ledger.as_ref().is_some_and(|ledger| ledger.limits_cost()) {
+            let (agent, model) = (self.source.agent.agent_name.to_string(), self.selection.model.to_string());
+            return Err(RunError::NoPrice { agent, model });
         }
         let blueprint = self.blueprint()?;
         let request = ChatRequest {
             system: self.system(blueprint),
             history,
-            tools: blueprint.tools.visible(self.depth(), self.ceiling),
+            tools: self.visible_tools(blueprint),
             options: Arc::clone(&self.options),
         };
         let starting = catch_unwind(AssertUnwindSafe(|| self.client.0.stream(request)));
-        Ok(Some(starting.unwrap_or_else(|panic| Box::pin(ready(Err(self.client_panicked(&panic)))))))
+        Ok(starting.unwrap_or_else(|panic| Box::pin(ready(Err(self.client_panicked(&panic))))))
+    }
+
+    fn price(&self) -> Option<Price> {
+        self.agent.prices.of(&self.selection.model)
+    }
+
+    /// Counts what a model call took, whether or not it came to an answer.
+    fn spend(&self, usage: Usage) {
+        self.tree.add_usage(&self.source.agent, usage);
+        if let Some(ledger) = &self.ledger {
+            ledger.spend(usage, self.price().map_or(0.0, |price| price.of(usage)));
+        }
     }
 
     fn client_panicked(&self, panic: &Panic) -> ChatError {
@@ -254,26 +303,30 @@ impl Lane {
     }
 
     /// Hears an answer to its end.
-    async fn hear(&self, starting: Starting<'_>, id: MessageId) -> Heard {
+    async fn hear(&self, starting: Starting<'_>, id: MessageId) -> (Heard, Usage) {
         let mut answer = Answer::default();
+        let time_is_over = self.time_is_over();
         let outcome = tokio::select! {
             biased;
             // First: an answer that is complete already costs no registration with the cancellation.
             outcome = self.receive(starting, id, &mut answer) => outcome.map_err(|source| self.chat_error(source)),
             () = self.tree.cancellation.wait() => Err(RunError::Cancelled),
+            reached = elapsed(time_is_over) => Err(self.budget_error(reached)),
         };
-        match outcome {
+        let usage = answer.usage;
+        self.spend(usage);
+        let heard = match outcome {
             Ok(()) => {
                 for position in 0..answer.calls {
                     self.live(|| EventBody::ToolCallEnd(ToolCallEnd { call_id: CallId::new(id, position) }));
                 }
-                let (message, usage, stop_reason) = answer.message(id);
-                self.tree.add_usage(&self.source.agent, usage);
+                let (message, stop_reason) = answer.message(id);
                 let response = ModelResponse { message: Arc::new(message), stop_reason, usage };
                 (EventBody::ModelResponse(response), Ok(()))
             }
             Err(error) => failure(id, error, answer.partial_text()),
-        }
+        };
+        (heard, usage)
     }
 
     fn chat_error(&self, source: ChatError) -> RunError {
@@ -286,6 +339,7 @@ impl Lane {
         let mut stream = AssertUnwindSafe(starting).catch_unwind().await.map_err(panicked)??;
         // A stream that is never at a loss for the next piece must not keep others, or a cancellation, waiting.
         while let Some(delta) = AssertUnwindSafe(cooperative(stream.next())).catch_unwind().await.map_err(panicked)? {
+            self.touch();
             answer.take(self, id, delta?).map_err(|what| {
                 ChatError::new(client.info(), ChatErrorKind::Protocol, what).with_model(&*self.selection.model)
             })?;

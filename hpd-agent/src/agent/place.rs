@@ -20,6 +20,17 @@ impl Place {
         }
     }
 
+    /// Who owns what is declared here: `package:Harness.method`.
+    pub(crate) fn owner(&self) -> String {
+        match self {
+            Self::Builder => String::new(),
+            Self::Method(harness, index) => {
+                let method = harness.info(*index).map_or("", |info| info.method.as_ref());
+                format!("{}:{}.{method}", harness.package(), harness.name())
+            }
+        }
+    }
+
     /// The same, in another line than that in which it begins.
     pub(crate) fn with_origin(&self, origin: &Origin) -> String {
         let method = match self {

@@ -10,7 +10,7 @@ use tokio::task::JoinHandle;
 
 use super::{
     Agent, AgentUsage, EventStream, RunError,
-    execute::{OpenTree, Order, Place, execute},
+    execute::{Claim, OpenTree, Order, Place, execute},
     tree::Tree,
 };
 use crate::{
@@ -66,6 +66,7 @@ pub struct RunResult {
     pub(super) text: Arc<str>,
     pub(super) stop: StopReason,
     pub(super) message: Option<Arc<Message>>,
+    pub(super) own_usage: Usage,
     pub(super) usage: Vec<AgentUsage>,
 }
 
@@ -112,6 +113,12 @@ impl RunResult {
         self.usage.iter().fold(Usage::default(), |sum, agent| sum + agent.usage)
     }
 
+    /// The tokens of the run's own agent in this turn, without its children's.
+    #[must_use]
+    pub fn own_usage(&self) -> Usage {
+        self.own_usage
+    }
+
     /// The tokens by agent, in the order of their first model call.
     #[must_use]
     pub fn usage_by_agent(&self) -> &[AgentUsage] {
@@ -122,9 +129,18 @@ impl RunResult {
 impl Run {
     pub(super) fn new(agent: Agent, place: Result<Place, RunError>, input: Message) -> Self {
         let order = place.and_then(|place| match input.has_text() {
-            true => Ok(Box::new(Order { place, input: Arc::new(input), config: None })),
+            true => Ok(Box::new(Order { place, input: Some(Arc::new(input)), config: None, queued: false })),
             false => Err(RunError::EmptyInput),
         });
+        Self::of(agent, order)
+    }
+
+    /// Goes on with a turn that waits for permission.
+    pub(super) fn resuming(agent: Agent, place: Result<Place, RunError>) -> Self {
+        Self::of(agent, place.map(|place| Box::new(Order { place, input: None, config: None, queued: false })))
+    }
+
+    fn of(agent: Agent, order: Result<Box<Order>, RunError>) -> Self {
         Self { agent, tree: Arc::default(), state: RunState::Waiting(order), events: None, attached: true }
     }
 
@@ -134,6 +150,37 @@ impl Run {
             && let Ok(order) = order
         {
             order.config = (config != AgentRunConfig::default()).then(|| Arc::new(config));
+        }
+        self
+    }
+
+    /// Lets the run wait until its thread is free, instead of failing with [`RunError::ThreadBusy`]; it must not have
+    /// started yet. Runs that wait get the thread in the order in which they were started. One that is cancelled or
+    /// dropped meanwhile leaves the queue and nothing else behind: its input is not in the conversation.
+    ///
+    /// The queue is one of this agent and its clones: a thread that another process works on is not waited for. A function
+    /// that awaits a run queued on the thread that it was called from waits for itself.
+    ///
+    /// ```
+    /// # use hpd_agent::{prelude::*, testing::{Hold, Reply, ScriptedChatClient}};
+    /// # tokio::runtime::Builder::new_current_thread().build()?.block_on(async {
+    /// # let hold = Hold::new();
+    /// # let client = ScriptedChatClient::replies([Reply::text("One.").held_by(&hold), Reply::text("Two.")]);
+    /// # let agent = Agent::builder().with_chat_client(client).build().await?;
+    /// let thread = agent.thread("user-42", "main");
+    /// let (mut first, mut second) = (thread.run("First."), thread.run("Second.").queued());
+    /// first.start();
+    /// second.start();
+    /// # hold.release();
+    /// assert_eq!(second.await?.text(), "Two.");
+    /// assert_eq!(first.await?.text(), "One.");
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// # })?;
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn queued(mut self) -> Self {
+        if let RunState::Waiting(Ok(order)) = &mut self.state {
+            order.queued = true;
         }
         self
     }
@@ -176,7 +223,12 @@ impl Run {
             (_, Err(_)) => return self.fail(RunError::NoRuntime),
         };
         let (order, runtime) = order;
-        let task = execute(self.agent.clone(), OpenTree(Arc::clone(&self.tree)), order);
+        // Now and not in the task: who starts first has the thread.
+        let claim = match Claim::new(&self.agent, &self.tree, &order) {
+            Ok(claim) => claim,
+            Err(error) => return self.fail(error),
+        };
+        let task = execute(claim, OpenTree(Arc::clone(&self.tree)), order);
         self.state = RunState::Running(runtime.spawn(task));
     }
 

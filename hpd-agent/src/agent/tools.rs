@@ -10,11 +10,15 @@ use super::{
     RunError,
     blueprint::{FunctionTool, Tool, ToolKind},
     lane::Lane,
+    ledger::{Ledger, Reached},
+    model::elapsed,
+    park::Left,
     permit::Permit,
 };
 use crate::{
-    declare::{Arguments, FunctionContext, FunctionHost, ToolError},
+    declare::{Arguments, BudgetLimit, FunctionContext, FunctionHost, ToolError},
     event::{EventBody, ToolCallResult, ToolExecutionStarted},
+    future::BoxFuture,
     id::{MessageId, Timestamp},
     message::{Message, ResultMetadata, ToolCall, ToolOutput, ToolResult},
     subagent::{SubAgentCall, availability_error},
@@ -25,6 +29,9 @@ const LISTED_TOOLS: usize = 20;
 
 /// What the model is told of a call that was not run because the run was cancelled.
 pub(crate) const CANCELLED: &str = "The run was cancelled before this call had a result.";
+
+/// What the model would be told of a call for which no time was left.
+const LATE: &str = "The time of the run was over before this call had a result.";
 
 impl Lane {
     /// Answers all open calls of the last message. Results are committed as they come.
@@ -37,19 +44,28 @@ impl Lane {
         let open = message.calls().zip(answered).filter(|(_, answered)| !answered).map(|(call, _)| call);
         let open: SmallVec<[&ToolCall; 2]> = open.collect();
         let turn = Mutex::new(());
-        if let [only] = open.as_slice() {
-            return self.answer(only, &turn).await;
+        let result = match open.as_slice() {
+            [only] => self.answer(only, &turn).await,
+            open => Box::pin(self.run_pool(open, &turn)).await,
+        };
+        match result {
+            // Who asked the run to stop does not want it to wait.
+            Err(RunError::AwaitingPermission { .. }) if self.tree.cancellation.is_cancelled() => {
+                Err(RunError::Cancelled)
+            }
+            result => result,
         }
-        Box::pin(self.run_pool(&open, &turn)).await
     }
 
     async fn run_pool(self: &Arc<Self>, open: &[&ToolCall], turn: &Mutex<()>) -> Result<(), RunError> {
         let blueprint = self.blueprint()?;
-        let limit = usize::try_from(blueprint.config.max_parallel_tool_calls()).unwrap_or(usize::MAX).max(1);
+        let limit = self.run_config.as_ref().and_then(|run| run.max_parallel_tool_calls());
+        let limit = limit.unwrap_or_else(|| blueprint.config.max_parallel_tool_calls());
+        let limit = usize::try_from(limit).unwrap_or(usize::MAX).max(1);
         let mut running = FuturesUnordered::new();
         let mut result = Ok(());
         for &call in open {
-            if result.is_err() {
+            if result.as_ref().is_err_and(|error| !matches!(error, RunError::AwaitingPermission { .. })) {
                 // Nothing more can be journaled, so nothing more may have effects.
                 break;
             }
@@ -59,17 +75,17 @@ impl Lane {
                 .is_some_and(|tool| matches!(&tool.kind, ToolKind::Function(function) if function.exclusive));
             let room = if exclusive { 1 } else { limit };
             while running.len() >= room {
-                result = result.and(running.next().await.unwrap_or(Ok(())));
+                result = both(result, running.next().await.unwrap_or(Ok(())));
             }
             running.push(self.answer(call, turn));
             if exclusive {
                 while let Some(answered) = running.next().await {
-                    result = result.and(answered);
+                    result = both(result, answered);
                 }
             }
         }
         while let Some(answered) = running.next().await {
-            result = result.and(answered);
+            result = both(result, answered);
         }
         result
     }
@@ -91,7 +107,10 @@ impl Lane {
         metadata: ResultMetadata,
     ) -> Result<(), RunError> {
         let mut state = self.lock().await;
-        state.record(&self.source, Timestamp::now(), result_event(call, output, metadata));
+        let now = Timestamp::now();
+        // It may have waited for permission before this execution, and be refused or cancelled now.
+        self.give_up(&mut state, now, Some(call.id), "The call was not gone on with.");
+        state.record(&self.source, now, result_event(call, output, metadata));
         if state.thread.open.is_some() { self.flush(&mut state).await } else { Ok(()) }
     }
 
@@ -104,20 +123,27 @@ impl Lane {
         let Some(tool) = blueprint.tools.get(&call.name) else {
             return Ok(Some(ToolOutput::error(self.unknown_tool(&call.name)?)));
         };
+        if let Some(refusal) = self.filtered_out(&call.name) {
+            return Ok(Some(ToolOutput::error(refusal)));
+        }
+        let left = self.left(call).await;
         match &tool.kind {
             ToolKind::Function(function) => {
-                if function.requires_permission {
+                if self.requires_permission(tool) {
                     // Nobody should be asked about a call that can't run.
                     if let Err(error) = Arguments::parse_any(&call.arguments) {
                         return Ok(Some(error.into()));
                     }
                 }
-                if let Permit::Refused(output) = self.permit(tool, call, turn).await? {
+                if let Permit::Refused(output) = self.permit(tool, call, left, turn).await? {
                     return Ok(Some(output));
                 }
                 self.call_function(tool, function, call).await.map(Some)
             }
             ToolKind::SubAgent(sub_agent) => {
+                if let Left::Child(child) = left {
+                    return Box::pin(self.resume_child(sub_agent, call, child)).await.map(|()| None);
+                }
                 let name = tool.name().as_str();
                 if let Some(error) = availability_error(name, sub_agent.availability, self.depth(), self.ceiling) {
                     return Ok(Some(ToolOutput::error(error)));
@@ -126,12 +152,17 @@ impl Lane {
                     Ok(asked) => asked,
                     Err(refusal) => return Ok(Some(refusal.into_output(name, &self.key))),
                 };
-                if let Permit::Refused(output) = self.permit(tool, call, turn).await? {
+                if let Err(reached) = self.ledger.as_ref().map_or(Ok(()), |ledger| ledger.has_room()) {
+                    return Ok(Some(no_room(name, reached)));
+                }
+                if let Permit::Refused(output) = self.permit(tool, call, left, turn).await? {
                     return Ok(Some(output));
                 }
-                let SubAgentCall { input, context, mode } = asked;
-                let invocation = sub_agent.identity.invocation(call.id, &self.key, context, mode);
-                self.delegate(sub_agent, call, Arc::new(invocation), input).await.map(|()| None)
+                let _living = match self.ledger.as_ref().map(Ledger::begin_child).transpose() {
+                    Ok(living) => living,
+                    Err(reached) => return Ok(Some(no_room(name, reached))),
+                };
+                self.delegate(sub_agent, call, asked).await.map(|()| None)
             }
         }
     }
@@ -143,8 +174,14 @@ impl Lane {
         drop(self.lock().await);
     }
 
+    /// The same for a run that has no time left.
+    async fn late_between_commits(&self, time: Option<BoxFuture<'static, Reached>>) {
+        elapsed(time).await;
+        drop(self.lock().await);
+    }
+
     fn unknown_tool(&self, name: &str) -> Result<String, RunError> {
-        let visible = self.blueprint()?.tools.visible(self.depth(), self.ceiling);
+        let visible = self.visible_tools(self.blueprint()?);
         let names: Vec<String> = visible.iter().take(LISTED_TOOLS).map(|spec| format!("`{}`", spec.name())).collect();
         Ok(match names.len() {
             0 => format!("There is no tool `{name}`; this agent has no tools. Answer without one."),
@@ -182,6 +219,7 @@ impl Lane {
                 None => Err(ToolError::new(format!("The tool `{}` cannot be called.", tool.name()))),
             }
         };
+        let time_is_over = self.time_is_over();
         tokio::select! {
             biased;
             outcome = AssertUnwindSafe(running).catch_unwind() => Ok(match outcome {
@@ -194,7 +232,28 @@ impl Lane {
                 }
             }),
             () = self.cancelled_between_commits() => Ok(ToolOutput::error(CANCELLED)),
+            () = self.late_between_commits(time_is_over) => Ok(ToolOutput::error(LATE)),
         }
+    }
+}
+
+/// What the model is told of a child for which the budget has no room.
+fn no_room(tool: &str, reached: Reached) -> ToolOutput {
+    let Reached { limit, allowed } = reached;
+    let advice = match limit {
+        BudgetLimit::LiveChildren => "Wait for the others, or do the task yourself.",
+        _ => "Do the task yourself.",
+    };
+    ToolOutput::error(format!(
+        "The subagent `{tool}` was not started: the budget of this run allows {allowed} {limit}. {advice}"
+    ))
+}
+
+/// What two calls of a message came to. A question that waits does not hide an error.
+fn both(first: Result<(), RunError>, second: Result<(), RunError>) -> Result<(), RunError> {
+    match (first, second) {
+        (Ok(()) | Err(RunError::AwaitingPermission { .. }), Err(error)) => Err(error),
+        (first, _) => first,
     }
 }
 

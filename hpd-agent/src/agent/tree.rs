@@ -34,6 +34,8 @@ pub(crate) struct Tree {
     pub(crate) broker: Arc<Broker>,
     /// What the session of the root remembers; set when the run takes its thread.
     pub(crate) memory: OnceLock<Arc<SessionMemory>>,
+    /// What the other sessions above the root remember, if a child's conversation is continued as the root.
+    pub(crate) above: OnceLock<Vec<Arc<SessionMemory>>>,
     shared: Mutex<Shared>,
 }
 
@@ -87,6 +89,12 @@ impl Tree {
     /// The execution that works on a thread, if one does.
     pub(crate) fn execution(&self, thread: &ThreadKey) -> Option<ExecutionId> {
         self.lock().executions.iter().find(|(key, _)| key == thread).map(|(_, id)| *id)
+    }
+
+    /// Adds the threads of a session on which something works.
+    pub(crate) fn executions_in(&self, session: &SessionId, all: &mut std::collections::HashSet<ThreadKey>) {
+        let shared = self.lock();
+        all.extend(shared.executions.iter().filter(|(key, _)| key.session_id == *session).map(|(key, _)| key.clone()));
     }
 
     /// A thread of a session on which something works, if there is one.

@@ -120,6 +120,12 @@ impl AgentConfig {
         self
     }
 
+    /// Exactly these harnesses.
+    pub(crate) fn with_tool_harnesses(mut self, names: Vec<Arc<str>>) -> Self {
+        self.tool_harnesses = names;
+        self
+    }
+
     /// The largest number of model calls in one turn, at least 1. Default: 10.
     #[must_use]
     pub fn with_max_iterations(mut self, calls: u32) -> Self {

@@ -1,6 +1,7 @@
 //! The plain data that declarations are made of, and the traits by which an authored harness meets the runtime.
 
 mod advice;
+mod budget;
 mod config;
 mod context;
 mod delegation;
@@ -8,6 +9,7 @@ mod dynamic;
 mod function;
 mod harness;
 mod identity;
+mod inheritance;
 mod param;
 mod policy;
 mod run_config;
@@ -23,6 +25,7 @@ pub(crate) use self::{
     sub_agent::{CarriedHarness, FileEntry},
 };
 pub use self::{
+    budget::{Budget, BudgetLimit, Price, PriceTable},
     config::{
         AgentConfig, DEFAULT_MAX_ITERATIONS, DEFAULT_MAX_PARALLEL_TOOL_CALLS, DEFAULT_MAX_SUB_AGENT_DEPTH,
         PromptSection,
@@ -31,11 +34,12 @@ pub use self::{
     dynamic::{DynamicArguments, DynamicFunction, DynamicHarness},
     function::{IntoToolOutput, ToolError, ToolParam},
     harness::{DefaultHarness, HarnessContext, HarnessRef, IntoIdentifiedSubAgent, IntoSubAgent, ToolHarness},
+    inheritance::{ClientFamily, ClientInheritance, ClientPolicies, RunConfigGroup, SubAgentRunConfig},
     policy::{
         AgentInvocationModePolicy, BackgroundNotification, Recursion, SubAgentAvailability, SubAgentContextPolicy,
         SubAgentLifecycle,
     },
-    run_config::{AgentRunConfig, AgentRunConfigPatch, RunConfigGroup, SubAgentRunConfig},
+    run_config::{AgentRunConfig, AgentRunConfigPatch, ApprovalPolicy, PermissionOverride},
     sub_agent::{Metadata, SubAgent, SubAgentSource},
 };
 #[doc(hidden)]
@@ -51,3 +55,4 @@ pub use self::{
     param::{OwnedParam, ParamDefault, ParamInfo, Params},
     sub_agent::MetadataValue,
 };
+pub use crate::filter::ToolFilter;

@@ -1,10 +1,11 @@
-//! What is said for one run, and what a child takes over of it.
+//! What is said for one run.
 
-use std::sync::Arc;
+use std::{collections::BTreeMap, sync::Arc};
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
+use super::{Budget, RunConfigGroup, ToolFilter};
 use crate::chat::ChatOptions;
 
 /// What is said for one run, put over the agent's own definition.
@@ -21,6 +22,16 @@ pub struct AgentRunConfig {
     chat: ChatOptions,
     #[serde(skip_serializing_if = "Option::is_none")]
     max_iterations: Option<u32>,
+    #[serde(skip_serializing_if = "is_default")]
+    approval: ApprovalPolicy,
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    permission_overrides: BTreeMap<Arc<str>, PermissionOverride>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    max_parallel_tool_calls: Option<u32>,
+    #[serde(skip_serializing_if = "ToolFilter::is_open")]
+    tool_filter: ToolFilter,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    budget: Option<Box<Budget>>,
     #[serde(skip_serializing_if = "Option::is_none")]
     system_instructions: Option<Arc<str>>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -31,6 +42,29 @@ pub struct AgentRunConfig {
 
 fn is_default<T: Default + PartialEq>(value: &T) -> bool {
     *value == T::default()
+}
+
+/// Whether calls that need permission are asked about.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+#[non_exhaustive]
+pub enum ApprovalPolicy {
+    /// They are.
+    #[default]
+    ReviewProtectedActions,
+    /// They may run without a question; what the permission policy denies stays denied.
+    AutoApprove,
+}
+
+/// Another answer than the declaration's to the question whether a tool needs permission.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+#[non_exhaustive]
+pub enum PermissionOverride {
+    /// It does.
+    Require,
+    /// It does not.
+    Disable,
 }
 
 macro_rules! run_settings {
@@ -68,6 +102,20 @@ run_settings! {
     with_chat_options / set_chat_options (options: ChatOptions) |run| { run.chat = options; }
     /// The largest number of model calls in the turn, at least 1.
     with_max_iterations / set_max_iterations (calls: u32) |run| { run.max_iterations = Some(calls); }
+    /// How many tool calls of one message run at a time, at least 1.
+    with_max_parallel_tool_calls / set_max_parallel_tool_calls (calls: u32) |run| {
+        run.max_parallel_tool_calls = Some(calls);
+    }
+    /// A call of this tool needs permission, whatever its declaration says.
+    with_permission_required / require_permission (tool: impl Into<Arc<str>>) |run| {
+        run.permission_overrides.insert(tool.into(), PermissionOverride::Require);
+    }
+    /// Which tools the agent may have; of two filters both hold.
+    with_tool_filter / set_tool_filter (filter: ToolFilter) |run| {
+        run.tool_filter = std::mem::take(&mut run.tool_filter).and(filter);
+    }
+    /// What the run and all its descendants may take together.
+    with_budget / set_budget (budget: Budget) |run| { run.budget = Some(Box::new(budget)); }
     /// Other instructions than the agent's own.
     with_system_instructions / set_system_instructions (text: impl Into<Arc<str>>) |run| {
         run.system_instructions = Some(text.into());
@@ -89,10 +137,63 @@ impl AgentRunConfig {
         Self::default()
     }
 
-    /// What a child takes over of it: the values for functions. What is said about instructions and limits is for
-    /// the run's own agent, and the model's options go their own way.
-    pub(crate) fn inherited(&self) -> Option<Self> {
-        (!self.properties.is_empty()).then(|| Self { properties: self.properties.clone(), ..Self::default() })
+    /// Calls that need permission may run without a question.
+    #[must_use]
+    pub fn with_auto_approval(mut self) -> Self {
+        self.approval = ApprovalPolicy::AutoApprove;
+        self
+    }
+
+    /// A call of this tool needs no permission, whatever its declaration says.
+    #[must_use]
+    pub fn with_permission_disabled(mut self, tool: impl Into<Arc<str>>) -> Self {
+        self.permission_overrides.insert(tool.into(), PermissionOverride::Disable);
+        self
+    }
+
+    /// What of it belongs to these groups. The model's options go their own way, a limit of model calls is for the run's
+    /// own agent, and a budget holds for descendants without being copied.
+    pub(crate) fn of_groups(&self, groups: &[RunConfigGroup]) -> Self {
+        let mut taken = Self::default();
+        for group in groups {
+            match group {
+                RunConfigGroup::Permissions => {
+                    taken.approval = self.approval;
+                    taken.permission_overrides = self.permission_overrides.clone();
+                }
+                RunConfigGroup::Execution => taken.max_parallel_tool_calls = self.max_parallel_tool_calls,
+                RunConfigGroup::Context => taken.properties = self.properties.clone(),
+                RunConfigGroup::Instructions => {
+                    taken.system_instructions = self.system_instructions.clone();
+                    taken.additional_instructions = self.additional_instructions.clone();
+                }
+                RunConfigGroup::Tools => taken.tool_filter = self.tool_filter.clone(),
+                // Nothing of a run belongs to them yet.
+                RunConfigGroup::Compaction | RunConfigGroup::Output => {}
+            }
+        }
+        taken
+    }
+
+    /// The same with what a declaration says put over it.
+    pub(crate) fn overlaid_with(self, patch: &AgentRunConfigPatch) -> Self {
+        let AgentRunConfigPatch(over) = patch;
+        let mut permission_overrides = self.permission_overrides;
+        permission_overrides.extend(over.permission_overrides.iter().map(|(tool, how)| (Arc::clone(tool), *how)));
+        let mut properties = self.properties;
+        properties.extend(over.properties.iter().map(|(name, value)| (name.clone(), value.clone())));
+        Self {
+            chat: self.chat.overlaid_with(&over.chat),
+            max_iterations: over.max_iterations.or(self.max_iterations),
+            approval: self.approval,
+            permission_overrides,
+            max_parallel_tool_calls: over.max_parallel_tool_calls.or(self.max_parallel_tool_calls),
+            tool_filter: self.tool_filter.and(over.tool_filter.clone()),
+            budget: over.budget.clone().or(self.budget),
+            system_instructions: over.system_instructions.clone().or(self.system_instructions),
+            additional_instructions: over.additional_instructions.clone().or(self.additional_instructions),
+            properties,
+        }
     }
 
     /// The same with the options of the model that really hold.
@@ -110,6 +211,36 @@ impl AgentRunConfig {
     #[must_use]
     pub fn max_iterations(&self) -> Option<u32> {
         self.max_iterations
+    }
+
+    /// Whether calls that need permission are asked about.
+    #[must_use]
+    pub fn approval(&self) -> ApprovalPolicy {
+        self.approval
+    }
+
+    /// What this run says about a tool's need for permission.
+    #[must_use]
+    pub fn permission_override(&self, tool: &str) -> Option<PermissionOverride> {
+        self.permission_overrides.get(tool).copied()
+    }
+
+    /// How many tool calls of one message run at a time, if this run says it.
+    #[must_use]
+    pub fn max_parallel_tool_calls(&self) -> Option<u32> {
+        self.max_parallel_tool_calls
+    }
+
+    /// What the run and all its descendants may take together, if this run says it.
+    #[must_use]
+    pub fn budget(&self) -> Option<&Budget> {
+        self.budget.as_deref()
+    }
+
+    /// Which tools the agent may have.
+    #[must_use]
+    pub fn tool_filter(&self) -> &ToolFilter {
+        &self.tool_filter
     }
 
     /// Other instructions than the agent's own.
@@ -133,126 +264,22 @@ impl AgentRunConfig {
 
 /// The settings that a declaration puts over what its child inherits: data from the moment of declaration on, so that
 /// they can be stored, shown and inherited.
+///
+/// It can ask for more permission and not for less: what may run without a question, the application says, not the
+/// declaration of a child.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct AgentRunConfigPatch(AgentRunConfig);
 
-/// A group of run settings that a child takes over or not.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
-#[non_exhaustive]
-pub enum RunConfigGroup {
-    /// Approval policy, remembered choices, sandbox. Taken over by default.
-    Permissions,
-    /// Streaming and limits of execution. Taken over by default.
-    Execution,
-    /// Automatic compaction. Taken over by default.
-    Compaction,
-    /// The values that functions find in their context. Taken over by default.
-    Context,
-    /// Instructions given for the run. Not taken over by default.
-    Instructions,
-    /// Tools given for the run. Not taken over by default.
-    Tools,
-    /// The form of the answer. Not taken over by default.
-    Output,
-}
-
-impl RunConfigGroup {
-    const ALL: [Self; 7] = [
-        Self::Permissions,
-        Self::Execution,
-        Self::Compaction,
-        Self::Context,
-        Self::Instructions,
-        Self::Tools,
-        Self::Output,
-    ];
-    const DEFAULT: [Self; 4] = [Self::Permissions, Self::Execution, Self::Compaction, Self::Context];
-}
-
-/// What a child takes over of its parent's run.
-///
-/// ```
-/// # use hpd_agent::declare::{RunConfigGroup, SubAgentRunConfig};
-/// let run = SubAgentRunConfig::inherit()
-///     .include(RunConfigGroup::Instructions)
-///     .exclude(RunConfigGroup::Compaction)
-///     .override_with(|run| run.set_temperature(0.1));
-/// assert!(run.inherits(RunConfigGroup::Instructions));
-/// assert!(!run.inherits(RunConfigGroup::Compaction));
-/// assert!(!SubAgentRunConfig::isolated().inherits(RunConfigGroup::Permissions));
-/// ```
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
-pub struct SubAgentRunConfig {
-    groups: Vec<RunConfigGroup>,
-    inherit_chat: bool,
-    overrides: AgentRunConfigPatch,
-}
-
-impl Default for SubAgentRunConfig {
-    fn default() -> Self {
-        Self::inherit()
-    }
-}
-
-impl SubAgentRunConfig {
-    /// The default groups and the parent's chat client.
-    #[must_use]
-    pub fn inherit() -> Self {
-        Self::inherit_only(RunConfigGroup::DEFAULT)
+impl AgentRunConfigPatch {
+    /// What it says about the model.
+    pub(crate) fn chat(&self) -> &ChatOptions {
+        &self.0.chat
     }
 
-    /// Exactly these groups, and the parent's chat client.
-    #[must_use]
-    pub fn inherit_only(groups: impl IntoIterator<Item = RunConfigGroup>) -> Self {
-        let mut groups: Vec<_> = groups.into_iter().collect();
-        groups.sort_unstable();
-        groups.dedup();
-        Self { groups, inherit_chat: true, overrides: AgentRunConfigPatch::default() }
-    }
-
-    /// All groups, and the parent's chat client.
-    #[must_use]
-    pub fn inherit_all() -> Self {
-        Self::inherit_only(RunConfigGroup::ALL)
-    }
-
-    /// Nothing of the parent's run, not even its client.
-    #[must_use]
-    pub fn isolated() -> Self {
-        Self { inherit_chat: false, ..Self::inherit_only([]) }
-    }
-
-    /// One more group.
-    #[must_use]
-    pub fn include(mut self, group: RunConfigGroup) -> Self {
-        if let Err(at) = self.groups.binary_search(&group) {
-            self.groups.insert(at, group);
-        }
-        self
-    }
-
-    /// One group less.
-    #[must_use]
-    pub fn exclude(mut self, group: RunConfigGroup) -> Self {
-        self.groups.retain(|included| *included != group);
-        self
-    }
-
-    /// Settings that win over what is inherited. Runs now, in the order of the calls; what it sets is data from then
-    /// on.
-    #[must_use]
-    pub fn override_with(mut self, edit: impl FnOnce(&mut AgentRunConfigPatch)) -> Self {
-        edit(&mut self.overrides);
-        self
-    }
-
-    /// Whether a group is taken over.
-    #[must_use]
-    pub fn inherits(&self, group: RunConfigGroup) -> bool {
-        self.groups.contains(&group)
+    /// Whether it says anything.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.0 == AgentRunConfig::default()
     }
 }
 
@@ -261,21 +288,58 @@ mod tests {
     use super::*;
 
     #[test]
-    fn groups_are_a_set() {
-        let run = SubAgentRunConfig::inherit().include(RunConfigGroup::Context).include(RunConfigGroup::Output);
-        assert_eq!(run.groups.len(), 5);
-        assert_eq!(SubAgentRunConfig::inherit_all().groups.len(), 7);
-        assert_eq!(SubAgentRunConfig::default(), SubAgentRunConfig::inherit());
+    fn every_group_is_copied_alone_and_together() {
+        let run = AgentRunConfig::new()
+            .with_temperature(0.5)
+            .with_max_iterations(2)
+            .with_auto_approval()
+            .with_permission_disabled("read")
+            .with_permission_required("write")
+            .with_max_parallel_tool_calls(3)
+            .with_tool_filter(ToolFilter::deny(["delete"]))
+            .with_system_instructions("s")
+            .with_additional_instructions("a")
+            .with_property("p", 1);
+        assert_eq!(run.of_groups(&[]), AgentRunConfig::default());
+        for (group, fields) in [
+            (RunConfigGroup::Permissions, &["approval", "permissionOverrides"][..]),
+            (RunConfigGroup::Execution, &["maxParallelToolCalls"]),
+            (RunConfigGroup::Compaction, &[]),
+            (RunConfigGroup::Context, &["properties"]),
+            (RunConfigGroup::Instructions, &["systemInstructions", "additionalInstructions"]),
+            (RunConfigGroup::Tools, &["toolFilter"]),
+            (RunConfigGroup::Output, &[]),
+        ] {
+            let taken = serde_json::to_value(run.of_groups(&[group])).unwrap();
+            let names: Vec<_> = taken.as_object().unwrap().keys().map(String::as_str).collect();
+            assert_eq!(names, fields, "{group:?}");
+        }
+        // What no group has: the model's options, and the limit of the run's own agent.
+        let expected = AgentRunConfig { chat: ChatOptions::default(), max_iterations: None, ..run.clone() };
+        assert_eq!(run.of_groups(&RunConfigGroup::ALL), expected);
     }
 
     #[test]
-    fn overrides_are_data_and_round_trip() {
-        let run = SubAgentRunConfig::inherit().override_with(|run| {
-            run.set_temperature(0.1);
-            run.set_model("m");
-        });
-        let json = serde_json::to_string(&run).unwrap();
-        assert_eq!(serde_json::from_str::<SubAgentRunConfig>(&json).unwrap(), run);
-        assert!(json.contains("0.1"), "{json}");
+    fn what_a_declaration_says_wins_and_only_tightens() {
+        let parent = AgentRunConfig::new()
+            .with_auto_approval()
+            .with_property("a", 1)
+            .with_property("b", 1)
+            .with_permission_disabled("x")
+            .with_tool_filter(ToolFilter::allow(["x", "y"]));
+        let mut patch = AgentRunConfigPatch::default();
+        assert!(patch.is_empty());
+        patch.set_property("b", 2);
+        patch.require_permission("x");
+        patch.set_tool_filter(ToolFilter::allow(["y", "z"]));
+        patch.set_max_iterations(5);
+        patch.set_max_iterations(6);
+        let run = parent.clone().overlaid_with(&patch);
+        assert_eq!(run.properties().get("a"), Some(&1.into()));
+        assert_eq!(run.properties().get("b"), Some(&2.into()));
+        assert_eq!(run.permission_override("x"), Some(PermissionOverride::Require));
+        assert!(run.tool_filter().permits("y") && !run.tool_filter().permits("x") && !run.tool_filter().permits("z"));
+        assert_eq!(run.max_iterations(), Some(6));
+        assert_eq!(parent.properties().get("b"), Some(&1.into()));
     }
 }

@@ -133,17 +133,63 @@ impl SubAgent {
         Self::new(agent_id, SubAgentSource::Supplied(config))
     }
 
-    /// A child with the parent's effective configuration.
+    /// A child with the configuration that its parent has when the agent is built: name, instructions, model, limits
+    /// and harnesses. Harnesses given to the child come after these. Of several agents that carry the declaration's
+    /// harness, the parent is the one nearest to the root.
     ///
-    /// Not yet: [`build`](crate::agent::AgentBuilder::build) refuses it in this version.
+    /// ```
+    /// # use hpd_agent::prelude::*;
+    /// #[derive(Default)]
+    /// struct Team;
+    ///
+    /// #[tool_harness]
+    /// impl Team {
+    ///     /// Does a part of the work that needs no attention of yours.
+    ///     #[subagent]
+    ///     fn helper(&self) -> SubAgent {
+    ///         SubAgent::from_parent("team.helper")
+    ///     }
+    /// }
+    /// ```
     #[must_use]
     pub fn from_parent(agent_id: impl Into<Arc<str>>) -> Self {
         Self::new(agent_id, SubAgentSource::Parent)
     }
 
-    /// A child whose definition is in the agent store.
+    /// A child whose definition is in the agent store of the agent that is built: the current version of it, an
+    /// [`AgentConfig`] as JSON. If the same tree declares an agent of this id, it is that one.
+    /// [`build`](crate::agent::AgentBuilder::build) fails when there is neither.
     ///
-    /// Not yet: [`build`](crate::agent::AgentBuilder::build) refuses it in this version.
+    /// ```
+    /// # use hpd_agent::{prelude::*, id::AgentId, store::{*, memory::MemoryAgentStore}, testing::ScriptedChatClient};
+    /// # use std::sync::Arc;
+    /// #[derive(Default)]
+    /// struct Team;
+    ///
+    /// #[tool_harness]
+    /// impl Team {
+    ///     /// Answers as the user has asked it to.
+    ///     #[subagent]
+    ///     fn assistant(&self) -> SubAgent {
+    ///         SubAgent::from_agent_id("user.assistant")
+    ///     }
+    /// }
+    ///
+    /// # tokio::runtime::Builder::new_current_thread().build()?.block_on(async {
+    /// let config = AgentConfig::new("Assistant").with_system_instructions("Rhyme.");
+    /// let record = AgentRecord::new(AgentId::new("user.assistant")?, serde_json::to_string(&config)?);
+    /// let store = Arc::new(MemoryAgentStore::new());
+    /// store.save(record, ExpectedVersion::Absent).await?;
+    /// let agent = Agent::builder()
+    ///     .with_chat_client(ScriptedChatClient::texts(["Hello."]))
+    ///     .with_agent_store(store)
+    ///     .with_tool_harness::<Team>()
+    ///     .build()
+    ///     .await?;
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// # })?;
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     #[must_use]
     pub fn from_agent_id(agent_id: impl Into<Arc<str>>) -> Self {
         Self::new(agent_id, SubAgentSource::Stored)
@@ -172,7 +218,8 @@ impl SubAgent {
 
     /// Whether the parent waits. Default: it does.
     ///
-    /// Not yet: [`build`](crate::agent::AgentBuilder::build) refuses everything but the default in this version.
+    /// Not yet: a call that asks for the background starts no child; its result is a receipt with the status
+    /// `background_unavailable`.
     #[must_use]
     pub fn with_invocation_mode(mut self, policy: AgentInvocationModePolicy) -> Self {
         self.policies.invocation_mode = Some(policy);
@@ -213,16 +260,14 @@ impl SubAgent {
 
     /// When the end of a background child is told to the parent.
     ///
-    /// Not yet: [`build`](crate::agent::AgentBuilder::build) refuses it in this version.
+    /// Not yet: there are no background children in this version.
     #[must_use]
     pub fn with_background_notification(mut self, notification: BackgroundNotification) -> Self {
         self.policies.background_notification = Some(Box::new(notification));
         self
     }
 
-    /// What the child takes over of the parent's run.
-    ///
-    /// Not yet: [`build`](crate::agent::AgentBuilder::build) refuses everything but [`SubAgentRunConfig::inherit`] in this version.
+    /// What the child takes over of the parent's run. Default: [`SubAgentRunConfig::inherit`].
     #[must_use]
     pub fn with_run_config(mut self, run_config: SubAgentRunConfig) -> Self {
         self.run_config = Some(Box::new(run_config));

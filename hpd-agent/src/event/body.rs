@@ -7,6 +7,7 @@ use serde_json::{Map, Value};
 
 use super::{SubAgentInvocation, ThreadHeader};
 use crate::{
+    filter::ToolFilter,
     id::{CallId, MessageId, RequestId, TurnId},
     message::{Message, ModelSelection, StopReason, Usage},
 };
@@ -98,6 +99,8 @@ events! {
     durable PermissionResponse(Arc<PermissionAnswered>) = "PERMISSION_RESPONSE";
     /// A choice that holds for the rest of the session.
     durable PermissionRemembered(PermissionRemembered) = "PERMISSION_REMEMBERED";
+    /// What a permission policy keeps for the session has changed.
+    durable PermissionStateChanged(PermissionStateChanged) = "PERMISSION_STATE_CHANGED";
     /// A child begins.
     durable SubAgentInvocationStarted(SubAgentInvocationStarted) = "SUBAGENT_INVOCATION_STARTED";
     /// A child has answered.
@@ -216,10 +219,19 @@ payloads! {
 
     /// A choice that holds for the rest of the session.
     PermissionRemembered {
-        /// The tool.
+        /// The tool of the call that was asked about.
         function_name: Arc<str>,
+        /// For which calls the choice holds: those with this key. `None`: all calls of the tool.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        key: Option<Arc<str>>,
         /// The choice.
         choice: PermissionChoice,
+    }
+
+    /// What a permission policy keeps for the session has changed.
+    PermissionStateChanged {
+        /// The entries that are new or different; `null` for those that are gone.
+        entries: Arc<Map<String, Value>>,
     }
 
     /// A child begins.
@@ -325,6 +337,9 @@ payloads! {
         arguments: Arc<str>,
         /// What kind of tool it is.
         call_type: CallType,
+        /// For which calls an answer for good would hold: those with this key. `None`: all calls of the tool.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        key: Option<Arc<str>>,
     }
 
     /// How a question for permission ended.
@@ -362,9 +377,9 @@ payloads! {
         /// The run configuration, resolved: the parent's as far as it is inherited, and what this run says.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         run_config: Option<Arc<RunConfigText>>,
-        /// The tools that an ancestor was denied for good.
-        #[serde(default, skip_serializing_if = "is_empty_list")]
-        denials: Arc<[Arc<str>]>,
+        /// What an ancestor was denied, for its run or for good.
+        #[serde(default, skip_serializing_if = "is_open")]
+        denials: Arc<ToolFilter>,
         /// The limits of this execution.
         budget: ExecutionBudget,
     }
@@ -378,8 +393,8 @@ impl TurnStarted {
     }
 }
 
-fn is_empty_list(list: &Arc<[Arc<str>]>) -> bool {
-    list.is_empty()
+fn is_open(filter: &Arc<ToolFilter>) -> bool {
+    filter.is_open()
 }
 
 /// A run configuration as JSON. Compared by its text.
@@ -394,6 +409,11 @@ impl RunConfigText {
             Ok(Value::Object(map)) => Some(Self(map)),
             _ => None,
         }
+    }
+
+    /// The configuration, as it was.
+    pub(crate) fn parse<T: serde::de::DeserializeOwned>(&self) -> serde_json::Result<T> {
+        serde_json::from_value(Value::Object(self.0.clone()))
     }
 
     /// The JSON object.
@@ -429,6 +449,8 @@ pub enum ExecutionOutcome {
     Failed,
     /// It was asked to stop.
     Cancelled,
+    /// It waits for an answer to a question for permission; another execution goes on with the turn.
+    Suspended,
 }
 
 /// What kind of tool a call is for.
@@ -450,9 +472,9 @@ pub enum PermissionChoice {
     /// For this call; the next one asks again.
     #[default]
     Ask,
-    /// Calls of this tool are allowed for the rest of the session.
+    /// Calls with the same key, by default all of this tool, are allowed for the rest of the session.
     AllowAlways,
-    /// Calls of this tool are denied for the rest of the session.
+    /// Calls with the same key, by default all of this tool, are denied for the rest of the session.
     DenyAlways,
 }
 

@@ -19,13 +19,11 @@ pub(crate) use self::thread::RESERVED_METADATA;
 pub use self::{
     body::*,
     scope::AgentScope,
-    thread::{
-        ForkPoint, InvocationMode, ResolvedContext, SubAgentInvocation, SubAgentOrigin, ThreadHeader, ThreadKind,
-        Visibility,
-    },
+    thread::{ForkPoint, SubAgentInvocation, SubAgentOrigin, ThreadHeader, ThreadKind, Visibility},
     wire::WIRE_VERSION,
 };
 use crate::id::{EventId, ExecutionId, ThreadKey, Timestamp, TraceId};
+pub use crate::message::{InvocationMode, ResolvedContext};
 
 /// Where events come from: an execution of an agent within a trace. Shared by all its events.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -5,54 +5,10 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-use crate::id::{AgentId, CallId, InvocationId, MessageId, SessionId, ThreadId, ThreadKey, Timestamp, ToolName};
-
-/// Which context a call really got: a policy without the choice.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
-pub enum ResolvedContext {
-    /// Forked from the parent's thread.
-    Fork,
-    /// Empty, in the parent's session.
-    Fresh,
-    /// Empty, in a session of its own.
-    Isolated,
-}
-
-impl ResolvedContext {
-    /// The name in events and metadata: `Fork`, `Fresh` or `Isolated`.
-    #[must_use]
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::Fork => "Fork",
-            Self::Fresh => "Fresh",
-            Self::Isolated => "Isolated",
-        }
-    }
-}
-
-/// In which mode a call really ran.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum InvocationMode {
-    /// The parent waited.
-    #[default]
-    #[serde(alias = "Synchronous")]
-    Synchronous,
-    /// The parent went on.
-    #[serde(alias = "Background")]
-    Background,
-}
-
-impl InvocationMode {
-    /// The name in events and schemas: `synchronous` or `background`.
-    #[must_use]
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::Synchronous => "synchronous",
-            Self::Background => "background",
-        }
-    }
-}
+use crate::{
+    id::{AgentId, CallId, InvocationId, MessageId, SessionId, ThreadId, ThreadKey, Timestamp, ToolName},
+    message::{InvocationMode, ResolvedContext},
+};
 
 /// What a thread is for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize, Deserialize)]
@@ -161,6 +117,11 @@ impl ThreadHeader {
     pub fn forked_from(mut self, point: ForkPoint) -> Self {
         self.forked_from = Some(point);
         self
+    }
+
+    /// Whether it is the thread of a child that was shown its parent's conversation.
+    pub(crate) fn is_forked_child(&self) -> bool {
+        self.origin.as_ref().is_some_and(|origin| origin.context_policy == ResolvedContext::Fork)
     }
 
     /// The metadata of a child's thread as one map: the author's keys, and over them the runtime's.

@@ -6,10 +6,11 @@ use crate::{
         CallType, CustomEvent, ErrorInfo, EventEnvelope, EventsMissed, ExecutionBudget, ExecutionFinished,
         ExecutionOutcome, ExecutionSettings, ExecutionStarted, InvocationMode, ModelRequest, ModelRequestFailed,
         ModelResponse, PermissionAnswered, PermissionChoice, PermissionOutcome, PermissionRemembered,
-        PermissionRequested, ResolvedContext, SubAgentInvocation, SubAgentInvocationCancelled,
+        PermissionRequested, PermissionStateChanged, ResolvedContext, SubAgentInvocation, SubAgentInvocationCancelled,
         SubAgentInvocationCompleted, SubAgentInvocationFailed, SubAgentInvocationStarted, TextDelta, ThreadHeader,
         ToolCallArgs, ToolCallEnd, ToolCallResult, ToolCallStart, ToolExecutionStarted, TurnFinished, TurnStarted,
     },
+    filter::ToolFilter,
     id::{AgentId, CallId, InvocationId, MessageId, RequestId, ThreadKey, ToolName, TurnId},
     message::{
         Message, ModelSelection, Part, ResultMetadata, Role, StopReason, ToolCall, ToolOutput, ToolResult, Usage,
@@ -64,7 +65,7 @@ fn one_of_each() -> Vec<EventBody> {
         agent_id: AgentId::new("coordinator").unwrap(),
         provider: "p".into(),
         run_config: None,
-        denials: Arc::from([Arc::from("delete")]),
+        denials: Arc::new(ToolFilter::deny(["delete"])),
         budget: ExecutionBudget { max_iterations: 10, max_sub_agent_depth: 4 },
     });
     let error = Arc::new(ErrorInfo { code: "no_answer".into(), message: "nothing".into() });
@@ -96,6 +97,7 @@ fn one_of_each() -> Vec<EventBody> {
             description: "Reviews.".into(),
             arguments: "{}".into(),
             call_type: CallType::SubAgent,
+            key: Some("reviewer:drafts".into()),
         })),
         EventBody::PermissionResponse(Arc::new(PermissionAnswered {
             permission_id,
@@ -107,7 +109,16 @@ fn one_of_each() -> Vec<EventBody> {
         })),
         EventBody::PermissionRemembered(PermissionRemembered {
             function_name: "reviewer".into(),
+            key: None,
             choice: PermissionChoice::AllowAlways,
+        }),
+        EventBody::PermissionRemembered(PermissionRemembered {
+            function_name: "run".into(),
+            key: Some("run:git status".into()),
+            choice: PermissionChoice::DenyAlways,
+        }),
+        EventBody::PermissionStateChanged(PermissionStateChanged {
+            entries: Arc::new(serde_json::Map::from_iter([("commands".to_owned(), serde_json::json!(["git"]))])),
         }),
         EventBody::SubAgentInvocationStarted(SubAgentInvocationStarted { invocation: invocation.clone() }),
         EventBody::SubAgentInvocationCompleted(SubAgentInvocationCompleted {

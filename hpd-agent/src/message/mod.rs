@@ -1,6 +1,7 @@
 //! Messages, their parts, tool calls and results, token usage, stop reasons.
 
 mod answer;
+mod delegation;
 mod tool;
 
 use std::{borrow::Cow, sync::Arc};
@@ -10,6 +11,9 @@ use smallvec::SmallVec;
 
 pub use self::{
     answer::{ModelSelection, StopReason, Usage},
+    delegation::{
+        DelegationReceipt, DelegationRights, EffectiveDelegation, InvocationMode, RequestedDelegation, ResolvedContext,
+    },
     tool::{ResultMetadata, SubAgentResult, SubAgentStatus, ToolCall, ToolOutput, ToolResult},
 };
 use crate::id::MessageId;
@@ -272,6 +276,7 @@ mod tests {
                     name: ToolName::new("reviewer").unwrap(),
                     invocation_id: InvocationId::generate(),
                     error_type: None,
+                    receipt: None,
                 })),
                 extra: serde_json::Map::new(),
             },

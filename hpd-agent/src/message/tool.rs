@@ -5,6 +5,7 @@ use std::{borrow::Cow, sync::Arc};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
+use super::DelegationReceipt;
 use crate::id::{CallId, InvocationId, ThreadKey, ToolName};
 
 /// A model's call of a tool.
@@ -230,16 +231,20 @@ pub struct SubAgentResult {
     /// For a failed child: the stable code of its error.
     #[serde(rename = "subAgentErrorType", default, skip_serializing_if = "Option::is_none")]
     pub error_type: Option<Arc<str>>,
+    /// What was asked for, what the child got, and what it took.
+    #[serde(rename = "delegationReceipt", default, skip_serializing_if = "Option::is_none")]
+    pub receipt: Option<Arc<DelegationReceipt>>,
 }
 
 impl SubAgentResult {
-    const KEYS: [&'static str; 6] = [
+    const KEYS: [&'static str; 7] = [
         "subAgentStatus",
         "subAgentSessionId",
         "subAgentThreadId",
         "subAgentName",
         "invocationId",
         "subAgentErrorType",
+        "delegationReceipt",
     ];
 }
 

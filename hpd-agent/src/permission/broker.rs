@@ -20,24 +20,28 @@ use crate::{
 const REMEMBERED: usize = 64;
 
 /// What became of an answer.
+///
+/// There is no outcome for an answer of the wrong type, since a question for permission is the only kind of request and
+/// its answer has a type of its own; and none for an ambiguous one, since ids of requests are made by the runtime and are
+/// unique.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum RespondOutcome {
-    /// It counts.
+    /// It counts. For a question that waited in a journal: it is committed there.
     Accepted,
-    /// There is no such question.
+    /// There is no such question, or no such thread.
     NotFound,
-    /// Somebody else has answered before.
+    /// Somebody else has answered before, or it was denied because nobody could be asked.
     AlreadyResolved,
     /// It came too late.
     TimedOut,
-    /// The run was cancelled before.
+    /// The run was cancelled before, or the conversation went on without an answer.
     Cancelled,
     /// The question is one of another thread.
     TargetMismatch,
-    /// The run has ended.
+    /// What asked is over without an answer: the run has ended, or its process is gone.
     ExecutionEnded,
-    /// Nothing runs that could have asked.
+    /// Nothing runs in this process that could have asked, and no thread was named in whose journal it could wait.
     RuntimeUnavailable,
 }
 
@@ -72,6 +76,15 @@ struct Pending {
     /// Whether it is committed and was shown to those who had taken the requests.
     announced: bool,
     answer: oneshot::Sender<PermissionDecision>,
+}
+
+impl Inner {
+    fn resolve(&mut self, id: RequestId, thread: ThreadKey, outcome: PermissionOutcome) {
+        if self.resolved.len() == REMEMBERED {
+            self.resolved.pop_front();
+        }
+        self.resolved.push_back((id, thread, outcome));
+    }
 }
 
 impl Broker {
@@ -109,15 +122,18 @@ impl Broker {
     }
 
     /// Closes a question.
-    pub(crate) fn close(&self, id: RequestId, outcome: PermissionOutcome) {
+    pub(crate) fn close(&self, request: &PermissionRequest, outcome: PermissionOutcome) {
+        let id = request.id();
         let mut inner = self.lock();
-        if let Some(at) = inner.pending.iter().position(|pending| pending.request.id() == id) {
-            let pending = inner.pending.remove(at);
-            if inner.resolved.len() == REMEMBERED {
-                inner.resolved.pop_front();
-            }
-            inner.resolved.push_back((id, pending.request.thread().clone(), outcome));
+        inner.pending.retain(|pending| pending.request.id() != id);
+        if inner.resolved.iter().all(|(resolved, ..)| *resolved != id) {
+            inner.resolve(id, request.thread().clone(), outcome);
         }
+    }
+
+    /// Lets nobody answer a question any more.
+    pub(crate) fn withdraw(&self, id: RequestId) {
+        self.lock().pending.retain(|pending| pending.request.id() != id);
     }
 
     /// Ends all: the run is over.
@@ -144,10 +160,7 @@ impl Broker {
             }
             let pending = inner.pending.remove(at);
             let outcome = if decision.is_approved() { PermissionOutcome::Approved } else { PermissionOutcome::Denied };
-            if inner.resolved.len() == REMEMBERED {
-                inner.resolved.pop_front();
-            }
-            inner.resolved.push_back((id, pending.request.thread().clone(), outcome));
+            inner.resolve(id, pending.request.thread().clone(), outcome);
             return match pending.answer.send(decision) {
                 Ok(()) => RespondOutcome::Accepted,
                 Err(_) => RespondOutcome::ExecutionEnded,

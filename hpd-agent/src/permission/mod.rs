@@ -7,102 +7,27 @@
 
 mod broker;
 mod memory;
+mod policy;
 
-use std::{fmt, future::ready, sync::Arc, time::Duration};
+use std::{collections::BTreeMap, fmt, sync::Arc, time::Duration};
 
-pub use self::broker::{PermissionRequests, RespondOutcome};
 pub(crate) use self::{
     broker::{Answer, Broker},
     memory::SessionMemory,
 };
+pub use self::{
+    broker::{PermissionRequests, RespondOutcome},
+    policy::{PermissionPolicy, Ruling, SubAgentView, ToolCallView},
+};
 use crate::{
-    declare::{AgentInvocationModePolicy, SubAgentAvailability, SubAgentContextPolicy},
+    declare::PermissionOverride,
     event::{AgentScope, CallType, PermissionChoice, PermissionRequested},
     future::BoxFuture,
-    id::{AgentId, CallId, RequestId, ThreadKey, Timestamp},
+    id::{CallId, RequestId, ThreadKey, Timestamp},
 };
 
 /// How long somebody who is asked may take if nothing else is said.
 pub const DEFAULT_ANSWER_TIMEOUT: Duration = Duration::from_secs(5 * 60);
-
-/// What a policy says about a call.
-#[derive(Debug, Clone, PartialEq, Eq)]
-#[non_exhaustive]
-pub enum Ruling {
-    /// It may run.
-    Allow,
-    /// It may not; the model is told the reason.
-    Deny {
-        /// A sentence for the model.
-        reason: String,
-    },
-    /// Somebody has to be asked.
-    Ask,
-}
-
-/// A call, as a policy sees it.
-#[derive(Debug, Clone, Copy)]
-#[non_exhaustive]
-pub struct ToolCallView<'a> {
-    /// The tool.
-    pub tool: &'a str,
-    /// What the tool does.
-    pub description: &'a str,
-    /// The arguments as the model wrote them.
-    pub arguments: &'a str,
-    /// What kind of tool it is.
-    pub call_type: CallType,
-    /// Whether the declaration says that the tool needs permission. Subagents always do.
-    pub requires_permission: bool,
-    /// For a subagent: what its declaration says.
-    pub sub_agent: Option<SubAgentView<'a>>,
-    /// The agent that calls, with its chain from the root and its depth.
-    pub agent: &'a AgentScope,
-}
-
-/// The declaration of a subagent, as a policy sees it.
-#[derive(Debug, Clone, Copy)]
-#[non_exhaustive]
-pub struct SubAgentView<'a> {
-    /// The child agent.
-    pub agent_id: &'a AgentId,
-    /// How its conversation begins.
-    pub context_policy: SubAgentContextPolicy,
-    /// Whether the parent waits.
-    pub invocation_mode: AgentInvocationModePolicy,
-    /// From which depths it may be called.
-    pub availability: SubAgentAvailability,
-}
-
-/// Decides which calls may run. `rule` is pure; `answer` may ask a human.
-///
-/// ```
-/// use hpd_agent::permission::{PermissionPolicy, Ruling, ToolCallView};
-///
-/// /// Children may do nothing that needs permission.
-/// struct RootOnly;
-///
-/// impl PermissionPolicy for RootOnly {
-///     fn rule(&self, call: &ToolCallView<'_>) -> Ruling {
-///         match call.agent.depth {
-///             _ if !call.requires_permission => Ruling::Allow,
-///             0 => Ruling::Ask,
-///             _ => Ruling::Deny { reason: "Only the main agent may do this.".to_owned() },
-///         }
-///     }
-/// }
-/// ```
-pub trait PermissionPolicy: Send + Sync + 'static {
-    /// What holds for a call before anybody is asked. Denying wins over every remembered choice.
-    fn rule(&self, call: &ToolCallView<'_>) -> Ruling;
-
-    /// Asks somebody. `None`, the default: this policy has nobody; the question goes to whoever has taken the run's
-    /// requests.
-    fn answer(&self, request: PermissionRequest) -> BoxFuture<'_, Option<PermissionDecision>> {
-        let _ = request;
-        Box::pin(ready(None))
-    }
-}
 
 /// An answer to a question for permission.
 ///
@@ -133,7 +58,8 @@ impl PermissionDecision {
         Self { approved: false, always: false, reason: Some(reason.into()) }
     }
 
-    /// The same for all calls of this tool in this session.
+    /// The same for all calls in this session with the same [key](PermissionPolicy::key): by default, all calls of the
+    /// tool.
     #[must_use]
     pub fn always(mut self) -> Self {
         self.always = true;
@@ -214,6 +140,12 @@ impl PermissionRequest {
         &self.question.arguments
     }
 
+    /// For which calls an answer for good would hold: those with this key. By default the tool's name.
+    #[must_use]
+    pub fn key(&self) -> &str {
+        self.question.key.as_ref().unwrap_or(&self.question.function_name)
+    }
+
     /// Whether it is about a function or a child agent.
     #[must_use]
     pub fn call_type(&self) -> CallType {
@@ -232,6 +164,10 @@ impl PermissionRequest {
         &self.thread
     }
 
+    pub(crate) fn question(&self) -> &Arc<PermissionRequested> {
+        &self.question
+    }
+
     /// When it was asked.
     #[must_use]
     pub fn created_at(&self) -> Timestamp {
@@ -244,6 +180,8 @@ impl PermissionRequest {
 pub struct Permissions {
     policy: Arc<dyn PermissionPolicy>,
     timeout: Duration,
+    durable: bool,
+    overrides: BTreeMap<Arc<str>, PermissionOverride>,
 }
 
 impl Default for Permissions {
@@ -254,7 +192,12 @@ impl Default for Permissions {
 
 impl fmt::Debug for Permissions {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Permissions").field("timeout", &self.timeout).finish_non_exhaustive()
+        let mut permissions = f.debug_struct("Permissions");
+        permissions
+            .field("timeout", &self.timeout)
+            .field("durable", &self.durable)
+            .field("overrides", &self.overrides)
+            .finish_non_exhaustive()
     }
 }
 
@@ -304,18 +247,89 @@ impl Permissions {
     /// A policy of your own.
     #[must_use]
     pub fn from_policy(policy: impl PermissionPolicy) -> Self {
-        Self { policy: Arc::new(policy), timeout: DEFAULT_ANSWER_TIMEOUT }
+        Self { policy: Arc::new(policy), timeout: DEFAULT_ANSWER_TIMEOUT, durable: false, overrides: BTreeMap::new() }
     }
 
-    /// How long somebody who is asked may take; then the call is denied. Default: five minutes.
+    /// A question that nobody answers now waits in the journal until somebody does, over restarts, instead of being
+    /// denied: because nobody can be asked, or because the time is over. The run ends with
+    /// [`RunError::AwaitingPermission`](crate::agent::RunError::AwaitingPermission) when all that can be done without an
+    /// answer is done.
+    ///
+    /// [`Agent::runtime_state`](crate::agent::Agent::runtime_state) lists what waits,
+    /// [`Agent::respond`](crate::agent::Agent::respond) answers, and
+    /// [`Thread::resume`](crate::agent::Thread::resume) goes on.
+    ///
+    /// ```
+    /// use hpd_agent::{prelude::*, testing::{Reply, ScriptedChatClient}};
+    ///
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// let publish = DynamicFunction::new("publish", "Publishes the page.").requires_permission();
+    /// let site = DynamicHarness::new("site").with_function(publish, |_, _| Box::pin(async { Ok("published") }));
+    /// # let client = ScriptedChatClient::replies([
+    /// #     Reply::tool_call("publish", serde_json::json!({})), Reply::text("It is online."),
+    /// # ]);
+    /// let agent = Agent::builder()
+    ///     .with_chat_client(client)
+    ///     .with_dynamic_harness(site)
+    ///     .with_permissions(Permissions::ask().durable())
+    ///     .build()
+    ///     .await?;
+    /// let thread = agent.thread("user-42", "main");
+    /// let Err(RunError::AwaitingPermission { request, .. }) = thread.run("Publish it.").await else { panic!() };
+    ///
+    /// // Later, perhaps in another process over the same store.
+    /// let state = agent.runtime_state(thread.key()?).await?;
+    /// assert_eq!(state.pending_requests[0].id(), request.id());
+    /// agent.respond(request.id(), Some(request.thread()), PermissionDecision::allow()).await?;
+    /// assert_eq!(thread.resume().await?.text(), "It is online.");
+    /// # Ok(())
+    /// # }
+    /// ```
+    #[must_use]
+    pub fn durable(mut self) -> Self {
+        self.durable = true;
+        self
+    }
+
+    /// How long somebody who is asked may take; then the call is denied, or waits if this is
+    /// [durable](Self::durable). Default: five minutes.
     #[must_use]
     pub fn with_timeout(mut self, timeout: Duration) -> Self {
         self.timeout = timeout;
         self
     }
 
+    /// Calls of this tool need permission, whatever its declaration says.
+    #[must_use]
+    pub fn require(mut self, tool: impl Into<Arc<str>>) -> Self {
+        self.overrides.insert(tool.into(), PermissionOverride::Require);
+        self
+    }
+
+    /// Calls of this tool need no permission, whatever its declaration says. A run that
+    /// [requires](crate::declare::AgentRunConfig::with_permission_required) it wins.
+    ///
+    /// ```
+    /// # use hpd_agent::permission::Permissions;
+    /// let permissions = Permissions::ask().disable("summarizer").require("read_file");
+    /// ```
+    #[must_use]
+    pub fn disable(mut self, tool: impl Into<Arc<str>>) -> Self {
+        self.overrides.insert(tool.into(), PermissionOverride::Disable);
+        self
+    }
+
+    pub(crate) fn permission_override(&self, tool: &str) -> Option<PermissionOverride> {
+        self.overrides.get(tool).copied()
+    }
+
     pub(crate) fn policy(&self) -> &dyn PermissionPolicy {
         &*self.policy
+    }
+
+    pub(crate) fn is_durable(&self) -> bool {
+        self.durable
     }
 
     pub(crate) fn timeout(&self) -> Duration {

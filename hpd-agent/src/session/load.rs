@@ -8,7 +8,8 @@ use crate::{
     store::{SessionStore, StoreError, ThreadQuery},
 };
 
-const PAGE: usize = 1_000;
+/// How many records are read at once.
+pub(super) const PAGE: usize = 1_000;
 
 /// A thread that could not be read.
 #[derive(Debug, thiserror::Error)]
@@ -70,18 +71,23 @@ pub(crate) async fn load(store: &dyn SessionStore, key: &ThreadKey) -> Result<Th
             Some(point) => Some(fork_source(store, &chain, &mut seen, &point).await?),
         };
     }
-    let mut history = History::new();
+    let (mut history, mut last_agent) = (History::new(), None);
     loop {
         let Some(link) = chain.pop() else { return Err(SessionError::NotFound { thread: key.clone() }) };
         let source_thread = link.header.key.clone();
-        let folded = fold(store, link, history).await;
+        let mut state = ThreadState::new(Arc::clone(&link.header), history);
+        // Who goes on with a child's conversation in a fork of it has the child's place and the child's denials.
+        state.last_agent = last_agent.filter(|_| link.header.origin.is_none());
+        let folded = fold(store, link, state).await;
         let Some(fork) = chain.last() else { return folded };
-        history = match folded {
+        let folded = match folded {
             Err(SessionError::Store(error @ StoreError::NotFound { .. })) => {
                 return Err(broken(&fork.header.key, source_thread, error.to_string()));
             }
-            folded => folded?.fork_history(),
+            folded => folded?,
         };
+        history = folded.fork_history();
+        last_agent = folded.last_agent;
     }
 }
 
@@ -116,9 +122,8 @@ fn broken(fork: &ThreadKey, source_thread: ThreadKey, reason: String) -> Session
     SessionError::BrokenFork { thread: fork.clone(), source_thread, reason }
 }
 
-async fn fold(store: &dyn SessionStore, link: Link, history: History) -> Result<ThreadState, SessionError> {
+async fn fold(store: &dyn SessionStore, link: Link, mut state: ThreadState) -> Result<ThreadState, SessionError> {
     let key = link.header.key.clone();
-    let mut state = ThreadState::new(link.header, history);
     state.generation = link.generation;
     while state.len < link.last {
         let limit = usize::try_from(link.last - state.len).unwrap_or(PAGE).min(PAGE);

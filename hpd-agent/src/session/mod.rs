@@ -1,10 +1,17 @@
-//! Sessions and threads: the incremental fold of a journal, forks, and reading a thread from a store.
+//! Sessions and threads: the incremental fold of a journal, forks, reading a thread from a store, and the graph of a
+//! session's threads.
 
+mod graph;
 mod load;
 mod state;
+mod survey;
 
-pub use self::load::SessionError;
+pub use self::{
+    graph::{ChildStatus, ForkGroup, RuntimeChild, ThreadGraph, ThreadSummary},
+    load::SessionError,
+};
 pub(crate) use self::{
     load::load,
-    state::{Phase, ThreadState},
+    state::{Phase, Question, ThreadState},
+    survey::{Runtime, survey},
 };

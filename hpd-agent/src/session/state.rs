@@ -3,9 +3,12 @@ use std::sync::Arc;
 use smallvec::SmallVec;
 
 use crate::{
-    event::{AgentScope, Event, EventBody, ExecutionSettings, ForkPoint, ThreadHeader},
+    event::{
+        AgentScope, Event, EventBody, ExecutionOutcome, ExecutionSettings, ForkPoint, PermissionAnswered,
+        PermissionRequested, SubAgentInvocation, ThreadHeader,
+    },
     history::History,
-    id::{CallId, MessageId, RequestId, TurnId},
+    id::{CallId, MessageId, RequestId, Timestamp, TurnId},
     message::{Message, StopReason, ToolCall},
 };
 
@@ -30,8 +33,8 @@ pub(crate) struct ThreadState {
     pub(crate) last_text: Option<Arc<Message>>,
     /// The agent that worked on the thread last, and its settings.
     pub(crate) last_agent: Option<(Arc<AgentScope>, Arc<ExecutionSettings>)>,
-    /// Questions for permission without an answer.
-    pub(crate) pending: SmallVec<[RequestId; 1]>,
+    /// Whether the turn waits for an answer to a question for permission, and no execution works on it.
+    pub(crate) suspended: bool,
 }
 
 /// What has to happen next on a thread.
@@ -58,9 +61,52 @@ pub(crate) struct OpenStep {
     /// What a child forked at this message sees, once somebody asked.
     fork: std::sync::OnceLock<History>,
     results: SmallVec<[Option<Arc<Message>>; 1]>,
+    /// What was asked about its calls.
+    questions: Vec<Question>,
+    /// The children that its calls have begun.
+    children: SmallVec<[Arc<SubAgentInvocation>; 1]>,
+}
+
+/// A question for permission, as the thread's journal has it.
+#[derive(Debug, Clone)]
+pub(crate) struct Question {
+    pub(crate) asked: Arc<PermissionRequested>,
+    /// Who asked.
+    pub(crate) agent: Arc<AgentScope>,
+    pub(crate) at: Timestamp,
+    pub(crate) answer: Option<Arc<PermissionAnswered>>,
 }
 
 impl OpenStep {
+    fn is_answered(&self, call: CallId) -> bool {
+        slot_of(call, self.message.id()).and_then(|at| self.results.get(at)).is_some_and(Option::is_some)
+    }
+
+    /// What was asked about a call last.
+    pub(crate) fn question(&self, call: CallId) -> Option<&Question> {
+        self.questions.iter().rev().find(|question| question.asked.call_id == call)
+    }
+
+    /// The question of this id, answered or not.
+    pub(crate) fn question_of_id(&self, id: RequestId) -> Option<&Question> {
+        self.questions.iter().find(|question| question.asked.permission_id == id)
+    }
+
+    /// What was asked and not answered.
+    pub(crate) fn pending(&self) -> impl Iterator<Item = &Question> {
+        self.questions.iter().filter(|question| question.answer.is_none())
+    }
+
+    /// The children whose calls have no results.
+    pub(crate) fn unfinished(&self) -> impl Iterator<Item = &Arc<SubAgentInvocation>> {
+        self.children.iter().filter(|child| !self.is_answered(child.parent_tool_call_id))
+    }
+
+    /// The child that a call without a result has begun.
+    pub(crate) fn unfinished_child(&self, call: CallId) -> Option<&Arc<SubAgentInvocation>> {
+        self.unfinished().find(|child| child.parent_tool_call_id == call)
+    }
+
     /// The calls without results, in order.
     pub(crate) fn unanswered(&self) -> impl Iterator<Item = &ToolCall> {
         self.message.calls().zip(&self.results).filter(|(_, result)| result.is_none()).map(|(call, _)| call)
@@ -97,7 +143,7 @@ impl ThreadState {
             iteration: 0,
             last_text: None,
             last_agent: None,
-            pending: SmallVec::new(),
+            suspended: false,
         }
     }
 
@@ -121,13 +167,16 @@ impl ThreadState {
         self.len += 1;
         match event.body() {
             EventBody::ExecutionStarted(started) => {
-                self.last_text = None;
+                // A turn that goes on keeps what it had.
+                if !std::mem::take(&mut self.suspended) {
+                    self.last_text = None;
+                }
                 self.last_agent = Some((Arc::clone(&event.source().agent), Arc::clone(&started.settings)));
             }
-            EventBody::ExecutionFinished(_) => {
-                self.phase = Phase::Idle;
-                self.pending.clear();
+            EventBody::ExecutionFinished(finished) if finished.outcome == ExecutionOutcome::Suspended => {
+                self.suspended = true;
             }
+            EventBody::ExecutionFinished(_) => self.phase = Phase::Idle,
             EventBody::TurnStarted(started) => {
                 self.turn = Some(started.turn_id);
                 self.iteration = 0;
@@ -141,10 +190,32 @@ impl ThreadState {
             EventBody::ModelRequest(_) => self.iteration += 1,
             EventBody::ModelResponse(response) => self.answer(&response.message, &response.stop_reason),
             EventBody::ToolCallResult(result) => self.tool_result(&result.message),
-            EventBody::PermissionRequest(request) => self.pending.push(request.permission_id),
-            EventBody::PermissionResponse(response) => self.pending.retain(|id| *id != response.permission_id),
+            EventBody::PermissionRequest(asked) => {
+                let question = Question {
+                    asked: Arc::clone(asked),
+                    agent: Arc::clone(&event.source().agent),
+                    at: event.timestamp(),
+                    answer: None,
+                };
+                self.open.iter_mut().for_each(|open| open.questions.push(question.clone()));
+            }
+            EventBody::PermissionResponse(answer) => {
+                let questions = self.open.iter_mut().flat_map(|open| &mut open.questions);
+                for question in questions.filter(|question| question.asked.permission_id == answer.permission_id) {
+                    question.answer = Some(Arc::clone(answer));
+                }
+            }
+            EventBody::SubAgentInvocationStarted(started) => {
+                self.open.iter_mut().for_each(|open| open.children.push(Arc::clone(&started.invocation)));
+            }
             _ => {}
         }
+    }
+
+    /// Takes back the beginning of a child, the last thing that was taken in.
+    pub(crate) fn retract_child(&mut self) {
+        self.len -= 1;
+        self.open.iter_mut().for_each(|open| drop(open.children.pop()));
     }
 
     fn answer(&mut self, message: &Arc<Message>, stop: &StopReason) {
@@ -162,6 +233,8 @@ impl ThreadState {
                 before,
                 fork: std::sync::OnceLock::new(),
                 results,
+                questions: Vec::new(),
+                children: SmallVec::new(),
             }));
             self.phase = Phase::AwaitingTools;
         } else {

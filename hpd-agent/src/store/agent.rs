@@ -18,8 +18,14 @@ pub struct AgentRecord {
     pub definition: Arc<str>,
     /// Who declared it (`crate:Harness.method`); `None` for one that a user made.
     pub owner: Option<Arc<str>>,
-    /// The fingerprint of what makes the agent what it is.
+    /// The fingerprint of what makes the agent what it is: SHA-256 of the definition, as 64 upper-case digits.
     pub fingerprint: Option<Arc<str>>,
+    /// Where the definition came from, as thread metadata say it (`SuppliedAgentConfiguration`, …); `None` for one that
+    /// a user made.
+    pub source: Option<Arc<str>>,
+    /// What the tool of its owner said when this version was saved, as JSON: name, description, policies. It does not
+    /// make the agent what it is, and may be different today.
+    pub declaration: Option<Arc<str>>,
     /// When this version was saved; set by the store.
     pub updated_at: Timestamp,
 }
@@ -34,6 +40,8 @@ impl AgentRecord {
             definition: definition.into(),
             owner: None,
             fingerprint: None,
+            source: None,
+            declaration: None,
             updated_at: Timestamp::from_millis(0),
         }
     }
@@ -43,6 +51,14 @@ impl AgentRecord {
     pub fn owned_by(mut self, owner: impl Into<Arc<str>>, fingerprint: impl Into<Arc<str>>) -> Self {
         self.owner = Some(owner.into());
         self.fingerprint = Some(fingerprint.into());
+        self
+    }
+
+    /// The same with the kind of its source and the declaration of its tool.
+    #[must_use]
+    pub fn declared_as(mut self, source: impl Into<Arc<str>>, declaration: impl Into<Arc<str>>) -> Self {
+        self.source = Some(source.into());
+        self.declaration = Some(declaration.into());
         self
     }
 }

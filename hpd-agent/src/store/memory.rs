@@ -1,7 +1,7 @@
 //! Stores that live as long as their process: what an agent uses unless it is given another one.
 
 use std::{
-    collections::{BTreeMap, HashMap, VecDeque},
+    collections::{BTreeMap, HashMap, VecDeque, btree_map::Entry},
     future::ready,
     hash::{BuildHasherDefault, Hasher},
     sync::{Arc, Mutex, MutexGuard, PoisonError},
@@ -453,7 +453,11 @@ impl AgentStore for MemoryAgentStore {
             record.version = actual.unwrap_or(0) + 1;
             record.updated_at = Timestamp::now();
             let version = record.version;
-            agents.entry(record.id.clone()).or_default().push(record);
+            match agents.entry(record.id.clone()) {
+                // Most have one version.
+                Entry::Vacant(entry) => drop(entry.insert(vec![record])),
+                Entry::Occupied(entry) => entry.into_mut().push(record),
+            }
             version
         });
         Box::pin(ready(result))

@@ -6,7 +6,7 @@ use crate::{
     declare::{AgentInvocationModePolicy, Arguments, SubAgentContextPolicy, ToolError},
     event::{InvocationMode, ResolvedContext},
     id::ThreadKey,
-    message::ToolOutput,
+    message::{RequestedDelegation, ToolOutput},
 };
 
 /// What a call of a subagent tool asks for.
@@ -15,6 +15,8 @@ pub(crate) struct SubAgentCall {
     pub(crate) input: Arc<str>,
     pub(crate) context: ResolvedContext,
     pub(crate) mode: InvocationMode,
+    /// What of it the call said itself.
+    pub(crate) requested: RequestedDelegation,
 }
 
 /// Why no child is started.
@@ -25,6 +27,11 @@ pub(crate) enum Refusal {
     InvalidMode {
         asked: InvocationMode,
         only: InvocationMode,
+    },
+    /// Nothing delivers results of the background: the model gets a receipt that says so.
+    NoBackground {
+        /// Whether the model may ask for the other mode.
+        may_wait: bool,
     },
 }
 
@@ -37,26 +44,34 @@ impl From<ToolError> for Refusal {
 impl Refusal {
     /// What the model is told. `parent` is the thread of the agent that called `tool`.
     pub(crate) fn into_output(self, tool: &str, parent: &ThreadKey) -> ToolOutput {
-        match self {
-            Self::Error(error) => error.into(),
-            Self::InvalidMode { asked, only } => {
-                let message = format!(
+        let (status, message) = match self {
+            Self::Error(error) => return error.into(),
+            Self::InvalidMode { asked, only } => (
+                "invalid_invocation_mode",
+                format!(
                     "The subagent `{tool}` cannot be called with invocationMode `{}`; it is always `{}`. Leave the \
                      argument out.",
                     asked.as_str(),
                     only.as_str()
-                );
-                ToolOutput::json(json!({
-                    "status": "invalid_invocation_mode",
-                    "name": tool,
-                    "sourceKind": "SubAgent",
-                    "sessionId": parent.session_id,
-                    "threadId": parent.thread_id,
-                    "message": message,
-                }))
-                .into_error()
-            }
-        }
+                ),
+            ),
+            Self::NoBackground { may_wait } => (
+                "background_unavailable",
+                format!(
+                    "The subagent `{tool}` was not started: nothing here runs in the background. {}",
+                    if may_wait { "Call it with invocationMode `synchronous`." } else { "Do the task yourself." }
+                ),
+            ),
+        };
+        let receipt = json!({
+            "status": status,
+            "name": tool,
+            "sourceKind": "SubAgent",
+            "sessionId": parent.session_id,
+            "threadId": parent.thread_id,
+            "message": message,
+        });
+        ToolOutput::json(receipt).into_error()
     }
 }
 
@@ -79,9 +94,16 @@ impl SubAgentCall {
         if input.trim().is_empty() {
             return Err(ToolError::new("The argument `input` is empty: give the full task as text.").into());
         }
-        let context = resolve_context(choice(&arguments, "context")?, context)?;
-        let mode = resolve_mode(choice(&arguments, "invocationMode")?, mode)?;
-        Ok(Self { input, context, mode })
+        let (asked_context, asked_mode) = (choice(&arguments, "context")?, choice(&arguments, "invocationMode")?);
+        let is_said = (asked_context.is_some(), asked_mode.is_some());
+        let context = resolve_context(asked_context, context)?;
+        let may_wait = mode.is_model_choice();
+        let mode = resolve_mode(asked_mode, mode)?;
+        let requested = RequestedDelegation::new(is_said.0.then_some(context), is_said.1.then_some(mode));
+        match mode {
+            InvocationMode::Synchronous => Ok(Self { input, context, mode, requested }),
+            InvocationMode::Background => Err(Refusal::NoBackground { may_wait }),
+        }
     }
 }
 
@@ -253,6 +275,13 @@ mod tests {
                 Context::Fork,
                 Mode::BackgroundOnly,
                 "invalid_invocation_mode",
+            ),
+            (r#"{"input":"x"}"#, Context::Fork, Mode::BackgroundOnly, "background_unavailable"),
+            (
+                r#"{"input":"x","invocationMode":"Background"}"#,
+                Context::Fork,
+                Mode::ModelChoice,
+                "Call it with invocationMode `synchronous`.",
             ),
         ] {
             let error = parse(arguments, context, mode).unwrap_err();

@@ -3,10 +3,14 @@
 
 mod call;
 mod child;
+mod inherit;
 mod result;
+mod task;
 
 pub(crate) use self::{
     call::SubAgentCall,
     child::{ChildIdentity, availability_error},
+    inherit::{child_denials, child_run_config, inherited_options, inherits_chat},
     result::{completed, failed},
+    task::forked_system,
 };

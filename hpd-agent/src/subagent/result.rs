@@ -2,16 +2,18 @@ use std::sync::Arc;
 
 use crate::{
     event::SubAgentInvocation,
-    message::{ResultMetadata, StopReason, SubAgentResult, SubAgentStatus, ToolOutput},
+    message::{DelegationReceipt, ResultMetadata, StopReason, SubAgentResult, SubAgentStatus, ToolOutput},
 };
 
 /// What the parent is told of a child that answered: its text.
 pub(crate) fn completed(
     invocation: &SubAgentInvocation,
+    receipt: Option<DelegationReceipt>,
     text: Arc<str>,
     stop: &StopReason,
 ) -> (ToolOutput, ResultMetadata) {
-    let mut metadata = metadata(invocation, SubAgentStatus::Completed, None);
+    let receipt = receipt.map(|receipt| DelegationReceipt { stop_reason: Some(stop.clone()), ..receipt });
+    let mut metadata = metadata(invocation, receipt, SubAgentStatus::Completed, None);
     if *stop != StopReason::EndTurn
         && let Ok(reason) = serde_json::to_value(stop)
     {
@@ -24,6 +26,7 @@ pub(crate) fn completed(
 /// What the parent is told of a child that failed: why, and what it had said before.
 pub(crate) fn failed(
     invocation: &SubAgentInvocation,
+    receipt: Option<DelegationReceipt>,
     code: &'static str,
     error: &str,
     last_text: Option<&str>,
@@ -36,10 +39,15 @@ pub(crate) fn failed(
         text.push_str("\nWhat it had said before:\n");
         text.push_str(last);
     }
-    (ToolOutput::error(text), metadata(invocation, SubAgentStatus::Failed, Some(code)))
+    (ToolOutput::error(text), metadata(invocation, receipt, SubAgentStatus::Failed, Some(code)))
 }
 
-fn metadata(invocation: &SubAgentInvocation, status: SubAgentStatus, code: Option<&'static str>) -> ResultMetadata {
+fn metadata(
+    invocation: &SubAgentInvocation,
+    receipt: Option<DelegationReceipt>,
+    status: SubAgentStatus,
+    code: Option<&'static str>,
+) -> ResultMetadata {
     ResultMetadata {
         sub_agent: Some(Box::new(SubAgentResult {
             status,
@@ -47,6 +55,7 @@ fn metadata(invocation: &SubAgentInvocation, status: SubAgentStatus, code: Optio
             name: invocation.role_name.clone(),
             invocation_id: invocation.invocation_id,
             error_type: code.map(Into::into),
+            receipt: receipt.map(Arc::new),
         })),
         extra: serde_json::Map::new(),
     }

@@ -6,7 +6,6 @@ use hpd_agent::{
     agent::{BuildError, BuildProblem},
     chat::{ChatClient, ChatConfig, ChatOptions, ChatProviderRegistry},
     compaction::{CompactionPoint, CompactionSpecification, CompactionStrategy, ForkCompaction},
-    declare::BackgroundNotification,
     prelude::*,
     testing::{Reply, ScriptedChatClient},
 };
@@ -98,34 +97,10 @@ struct Later;
 
 #[tool_harness]
 impl Later {
-    /// In the background.
-    #[subagent(agent_id = "later.background", invocation_mode = BackgroundOnly)]
-    fn background(&self) -> AgentConfig {
-        AgentConfig::new("x")
-    }
-
-    /// By choice.
-    #[subagent(agent_id = "later.choice", invocation_mode = AgentInvocationModePolicy::ModelChoice)]
-    fn choice(&self) -> AgentConfig {
-        AgentConfig::new("x")
-    }
-
     /// Stays.
     #[subagent(agent_id = "later.stays", lifecycle = Continuable)]
     fn stays(&self) -> AgentConfig {
         AgentConfig::new("x")
-    }
-
-    /// From elsewhere.
-    #[subagent]
-    fn parents(&self) -> SubAgent {
-        SubAgent::from_parent("later.parent")
-    }
-
-    /// From elsewhere.
-    #[subagent]
-    fn stored(&self) -> SubAgent {
-        SubAgent::from_agent_id("later.stored")
     }
 
     /// With everything else.
@@ -134,9 +109,6 @@ impl Later {
         let specification = CompactionSpecification::new(CompactionPoint::CurrentHead, CompactionStrategy::removal());
         SubAgent::from_config("later.all", AgentConfig::new("x"))
             .with_fork_compaction(ForkCompaction::Apply(specification))
-            .with_invocation_mode(AgentInvocationModePolicy::ModelChoice)
-            .with_background_notification(BackgroundNotification::None)
-            .with_run_config(SubAgentRunConfig::isolated().override_with(|run| run.set_temperature(0.1)))
     }
 }
 
@@ -151,20 +123,7 @@ async fn what_does_not_work_yet_is_an_error_that_names_the_argument() {
             other => panic!("unexpected: {other}"),
         })
         .collect();
-    assert_eq!(
-        arguments,
-        [
-            "invocation_mode",
-            "invocation_mode",
-            "lifecycle",
-            "source",
-            "source",
-            "invocation_mode",
-            "fork_compaction",
-            "background_notification",
-            "run_config",
-        ]
-    );
+    assert_eq!(arguments, ["lifecycle", "fork_compaction"]);
 }
 
 #[derive(Default)]

@@ -206,7 +206,7 @@ async fn many_runs_that_are_dropped_leave_nothing_behind() {
     }
     for n in 0..200 {
         let key = hpd_agent::id::ThreadKey::new(format!("s{n}"), "main").unwrap();
-        assert!(agent.runtime_state(&key).active_execution.is_none());
+        assert!(agent.runtime_state(&key).await.unwrap().active_execution.is_none());
         let events = journal(&agent, &key).await;
         assert_eq!(*types(&events).last().unwrap(), "THREAD_EXECUTION_FINISHED");
     }

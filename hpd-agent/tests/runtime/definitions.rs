@@ -159,11 +159,7 @@ Work.
 async fn what_this_version_cannot_do_is_refused_when_the_agent_is_built() {
     let text = |fields: &str| format!("---\nname: a\ndescription: A.\n{fields}\n---\nDo it.\n");
     for (fields, argument) in [
-        ("background: true", "`invocation_mode = BackgroundOnly`"),
-        ("background: true\ninvocation_mode: BackgroundOnly", "`invocation_mode = BackgroundOnly`"),
-        ("invocation_mode: ModelChoice", "`invocation_mode = ModelChoice`"),
         ("lifecycle: Continuable", "`lifecycle = Continuable`"),
-        ("background_notification: none", "`background_notification = Some(None)`"),
         (
             "fork_compaction:\n  kind: enabled\n  specification:\n    point: {kind: currentHead}\n    strategy: {kind: removal}",
             "`fork_compaction = ",

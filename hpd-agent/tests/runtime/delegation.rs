@@ -9,7 +9,7 @@ use hpd_agent::{
 };
 use serde_json::json;
 
-use crate::support::{agent, builder, children, journal, results, types};
+use crate::support::{agent, builder, children, instructions, journal, results, types};
 
 fn texts(script: &ScriptedChatClient, request: usize) -> Vec<String> {
     script.requests()[request].history.iter().map(|message| message.text().into_owned()).collect()
@@ -59,7 +59,7 @@ async fn a_child_answers_and_the_parent_goes_on() {
     );
     // The child sees the delegating message's text without its call, and has its own instructions.
     assert_eq!(texts(&script, 1), ["Please summarize.", "Let me see.", "Summarize it."]);
-    assert_eq!(&*script.requests()[1].system, "You are the summarizer.");
+    assert_eq!(instructions(&script.requests()[1]), "You are the summarizer.");
     assert!(script.requests()[1].tools.is_empty());
     // Neither the child's messages nor its events are in the parent's journal.
     let parent = journal(&agent, result.thread()).await;
@@ -356,4 +356,43 @@ async fn a_childs_journal_holds_its_own_run() {
     let root = journal(&agent, result.thread()).await;
     assert_eq!(events[0].source().trace, root[0].source().trace);
     assert_eq!(events[0].source().parent_span, Some(root[0].source().span));
+}
+
+#[derive(Default)]
+struct Background;
+
+#[tool_harness]
+impl Background {
+    /// Always in the background.
+    #[subagent(agent_id = "background.only", invocation_mode = BackgroundOnly)]
+    fn only(&self) -> AgentConfig {
+        AgentConfig::new("Only")
+    }
+
+    /// As the model wants.
+    #[subagent(agent_id = "background.choice", context = Fresh, invocation_mode = ModelChoice)]
+    fn choice(&self) -> AgentConfig {
+        AgentConfig::new("Choice").with_system_instructions("You are chosen.")
+    }
+}
+
+#[tokio::test]
+async fn a_background_call_gets_a_receipt_and_starts_nothing_as_long_as_nothing_delivers_its_result() {
+    let script = ScriptedChatClient::route().when_system_contains("You are chosen.", ["Done."]).otherwise([
+        Reply::tool_call("only", json!({"input": "a"}))
+            .and_tool_call("choice", json!({"input": "b", "invocationMode": "background"}))
+            .and_tool_call("choice", json!({"input": "c", "invocationMode": "synchronous"})),
+        Reply::text("Answer."),
+    ]);
+    let agent = builder(&script).with_tool_harness::<Background>().build().await.unwrap();
+    let result = agent.run("Go.").await.unwrap();
+    let results = results(&agent, &result).await;
+    for result in &results[..2] {
+        assert!(result.output.is_error());
+        let receipt: serde_json::Value = serde_json::from_str(result.output.text()).unwrap();
+        assert_eq!(receipt["status"], "background_unavailable", "{receipt}");
+        assert_eq!(receipt["sourceKind"], "SubAgent");
+    }
+    assert_eq!(results[2].output.text(), "Done.");
+    assert_eq!(children(&agent, result.thread()).await.len(), 1, "only the one that was waited for");
 }

@@ -259,7 +259,7 @@ async fn advice_for_values_speaks_of_values() {
         "no description: give the `SubAgent` one with `.with_description(\"…\")`",
         "no description: give it as the second argument of `DynamicFunction::new`",
         "the definition failed: no such plugin",
-        "not supported by this version: define the child with `SubAgent::from_config`\n",
+        "or define the agent here with `SubAgent::from_config`\n",
         "give one of them another name",
         "`.with_context_policy(…)` with `Fork` or `ModelChoice`",
         "`.with_invocation_mode(…)` with `BackgroundOnly` or `ModelChoice`",

@@ -145,7 +145,7 @@ async fn a_store_that_fails_once_leaves_a_thread_that_can_be_continued() {
                     }
                 }
             }
-            assert!(agent.runtime_state(thread.key().unwrap()).active_execution.is_none());
+            assert!(agent.runtime_state(thread.key().unwrap()).await.unwrap().active_execution.is_none());
             if !reached {
                 break;
             }

@@ -8,8 +8,11 @@
     reason = "helpers of tests may fail a test"
 )]
 
+mod approvals;
+mod budgets;
 mod build;
 mod cancellation;
+mod continuing;
 mod cycles;
 #[cfg(feature = "definition-files")]
 mod definitions;
@@ -18,10 +21,17 @@ mod dynamic;
 mod events;
 mod failures;
 mod faults;
+mod graph;
+mod inheritance;
 mod odd_clients;
+mod parked;
 mod permissions;
+mod queue;
+mod receipts;
+mod resolving;
 mod schemas;
 mod sessions;
+mod sources;
 mod support;
 mod threads;
 mod tools;

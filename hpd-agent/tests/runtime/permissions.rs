@@ -197,22 +197,22 @@ async fn the_runtime_state_lists_open_questions_and_the_agent_answers_them() {
     let mut requests = run.permission_requests();
     let running = tokio::spawn(run.into_future());
     let first = requests.next().await.unwrap();
-    assert_eq!(agent.respond(first.id(), None, PermissionDecision::allow()), RespondOutcome::Accepted);
+    assert_eq!(agent.respond(first.id(), None, PermissionDecision::allow()).await.unwrap(), RespondOutcome::Accepted);
     let second = requests.next().await.unwrap();
-    let state = agent.runtime_state(&thread);
+    let state = agent.runtime_state(&thread).await.unwrap();
     assert!(state.active_execution.is_some());
     assert_eq!(state.pending_requests.iter().map(PermissionRequest::id).collect::<Vec<_>>(), [second.id()]);
     // The child's own state has it too; the child's thread is part of the answer's address.
-    assert_eq!(agent.runtime_state(second.thread()).pending_requests.len(), 1);
-    let wrong = agent.respond(second.id(), Some(&thread), PermissionDecision::allow());
+    assert_eq!(agent.runtime_state(second.thread()).await.unwrap().pending_requests.len(), 1);
+    let wrong = agent.respond(second.id(), Some(&thread), PermissionDecision::allow()).await.unwrap();
     assert_eq!(wrong, RespondOutcome::TargetMismatch);
-    let unknown = agent.respond(RequestId::generate(), None, PermissionDecision::allow());
+    let unknown = agent.respond(RequestId::generate(), None, PermissionDecision::allow()).await.unwrap();
     assert_eq!(unknown, RespondOutcome::NotFound);
-    let right = agent.respond(second.id(), Some(second.thread()), PermissionDecision::deny("No."));
+    let right = agent.respond(second.id(), Some(second.thread()), PermissionDecision::deny("No.")).await.unwrap();
     assert_eq!(right, RespondOutcome::Accepted);
     let result = running.await.unwrap().unwrap();
     assert_eq!(result.text(), "done");
-    assert!(agent.runtime_state(&thread).active_execution.is_none());
+    assert!(agent.runtime_state(&thread).await.unwrap().active_execution.is_none());
     assert_eq!(requests.respond(second.id(), PermissionDecision::allow()), RespondOutcome::AlreadyResolved);
     assert_eq!(requests.respond(RequestId::generate(), PermissionDecision::allow()), RespondOutcome::ExecutionEnded);
 }
@@ -301,7 +301,7 @@ async fn what_was_denied_for_good_holds_for_an_isolated_child_and_a_choice_to_al
         let [header] = children(&agent, result.thread()).await.try_into().unwrap();
         let events = journal(&agent, &header.key).await;
         let EventBody::ExecutionStarted(started) = events[1].body() else { panic!("not started") };
-        assert_eq!(started.settings.denials.is_empty(), child_asks == 1);
+        assert_eq!(started.settings.denials.is_open(), child_asks == 1);
     }
 }
 

@@ -10,7 +10,7 @@ use std::{
 
 use hpd_agent::{
     agent::{AgentBuilder, RunResult},
-    chat::BoxFuture,
+    chat::{BoxFuture, ChatRequest},
     event::{Event, ThreadHeader},
     id::{OwnerId, SessionId, ThreadKey},
     message::{Message, ToolResult},
@@ -82,6 +82,11 @@ pub(crate) fn types(events: &[Arc<Event>]) -> Vec<&str> {
     events.iter().map(|event| event.type_name()).collect()
 }
 
+/// The instructions of a child without what a forked one is told of its task.
+pub(crate) fn instructions(request: &ChatRequest) -> &str {
+    request.system.split("\n\n# Your task").next().unwrap_or_default()
+}
+
 /// The headers of the children of a thread.
 pub(crate) async fn children(agent: &Agent, parent: &ThreadKey) -> Vec<Arc<ThreadHeader>> {
     let found = agent.session_store().threads(ThreadQuery::children_of(parent.clone())).await.unwrap();
@@ -105,6 +110,8 @@ pub(crate) struct TestStore {
     /// Which commit fails, from 0, and how.
     pub(crate) fault: Option<(Fault, usize)>,
     pub(crate) commits: AtomicUsize,
+    /// How often a journal was read.
+    pub(crate) reads: AtomicUsize,
 }
 
 /// How a commit fails.
@@ -174,6 +181,7 @@ impl SessionStore for TestStore {
         from: u64,
         limit: usize,
     ) -> BoxFuture<'_, Result<Vec<Record>, StoreError>> {
+        self.reads.fetch_add(1, Ordering::SeqCst);
         self.inner.read(thread, generation, from, limit)
     }
     fn threads(&self, query: ThreadQuery) -> BoxFuture<'_, Result<Vec<ThreadRecord>, StoreError>> {

@@ -11,7 +11,7 @@ use hpd_agent::{
 };
 use serde_json::json;
 
-use crate::support::{agent, builder, children, journal};
+use crate::support::{agent, builder, children, instructions, journal};
 
 fn texts(messages: &[Arc<Message>]) -> Vec<String> {
     messages.iter().map(|message| message.text().into_owned()).collect()
@@ -93,7 +93,7 @@ async fn a_childs_conversation_is_the_same_when_it_is_read_again_and_can_be_cont
     assert_eq!(texts(&child.messages().await.unwrap()), ["go", "Let me ask.", "x", "the summary"]);
     assert_eq!(child.run("more").await.unwrap().text(), "more of it");
     let last = script.requests().pop().unwrap();
-    assert_eq!(&*last.system, "You are the summarizer.", "the child goes on, not its parent");
+    assert_eq!(instructions(&last), "You are the summarizer.", "the child goes on, not its parent");
     assert!(last.tools.is_empty());
     assert_eq!(
         texts(&last.history.iter().cloned().collect::<Vec<_>>()),
@@ -200,10 +200,9 @@ async fn a_continued_child_keeps_its_place_in_the_tree() {
     scopes.dedup();
     assert_eq!(scopes, [(1, "child".to_owned())]);
     run.await.unwrap();
-    // What is for the root only is not shown, and what was denied above is denied.
+    // What is for the root only is not shown, and what was denied above is neither shown nor run.
     let requests = script.requests();
-    let shown: Vec<_> = requests[4].tools.iter().map(|tool| tool.name().to_string()).collect();
-    assert_eq!(shown, ["delete"]);
+    assert!(requests[4].tools.is_empty(), "{:?}", requests[4].tools);
     let told = requests[5].history.last().unwrap().results().next().unwrap().output.text().to_owned();
     assert!(told.contains("denied to an agent above"), "{told}");
 
@@ -214,7 +213,7 @@ async fn a_continued_child_keeps_its_place_in_the_tree() {
     run.await.unwrap();
     let last = script.requests().pop().unwrap();
     assert_eq!(&*last.system, "You are the coordinator.");
-    assert_eq!(last.tools.len(), 1);
+    assert!(last.tools.is_empty());
 
     let error = child.clone().with_agent("nobody").run("x").await.unwrap_err();
     assert_eq!(error.code(), "unknown_agent");

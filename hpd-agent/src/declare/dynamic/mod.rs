@@ -47,9 +47,13 @@ use crate::{error::BoxError, future::BoxFuture, message::ToolOutput};
 /// ```
 pub struct DynamicHarness {
     name: Arc<str>,
+    package: Arc<str>,
     origin: Origin,
     entries: Vec<Entry>,
 }
+
+/// The package of what says nothing of one.
+const NO_PACKAGE: &str = "dynamic";
 
 struct Entry {
     info: CapabilityInfo,
@@ -75,7 +79,21 @@ impl DynamicHarness {
     #[must_use]
     #[track_caller]
     pub fn new(name: impl Into<Arc<str>>) -> Self {
-        Self { name: name.into(), origin: Origin::Code(Location::caller()), entries: Vec::new() }
+        Self {
+            name: name.into(),
+            package: NO_PACKAGE.into(),
+            origin: Origin::Code(Location::caller()),
+            entries: Vec::new(),
+        }
+    }
+
+    /// The package that owns the definitions of its subagents in the agent store, where the owner of each is
+    /// `package:harness.tool`. For the harness of a type that is the package that the compiler knows, so
+    /// `env!("CARGO_PKG_NAME")` makes them the same. Default: `dynamic`.
+    #[must_use]
+    pub fn with_package(mut self, package: impl Into<Arc<str>>) -> Self {
+        self.package = package.into();
+        self
     }
 
     /// The name by which it is found.
@@ -208,9 +226,8 @@ impl ErasedHarness for DynamicHarness {
         &self.name
     }
 
-    /// No package owns what was not compiled.
     fn package(&self) -> &str {
-        ""
+        &self.package
     }
 
     fn identity(&self) -> Option<&'static HarnessIdentity> {

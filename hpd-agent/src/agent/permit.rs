@@ -13,6 +13,7 @@ use super::{
     answer::{Resolution, policy_failed, policy_panicked},
     blueprint::{Tool, ToolKind},
     lane::Lane,
+    model::elapsed,
     park::Left,
     tools::CANCELLED,
 };
@@ -186,6 +187,8 @@ impl Lane {
         let answer = tokio::select! {
             biased;
             () = self.tree.cancellation.wait() => Answer::Cancelled,
+            // The run ends with the next step, and with it the question.
+            _ = elapsed(self.time_is_over()) => Answer::Cancelled,
             answer = asked.catch_unwind() => match answer {
                 Ok(answer) => answer.unwrap_or(Answer::TimedOut),
                 Err(panic) => {

@@ -68,6 +68,12 @@ struct Slow;
 
 #[tool_harness(name = "budgets.slow")]
 impl Slow {
+    /// Needs somebody's permission.
+    #[ai_function(requires_permission)]
+    fn guarded(&self) -> &'static str {
+        "done"
+    }
+
     /// Takes so many seconds, and says so every second if it shall.
     #[ai_function]
     async fn wait(&self, seconds: u64, tell: bool, context: &FunctionContext) -> &'static str {
@@ -215,12 +221,26 @@ async fn time_ends_a_run_wherever_it_is() {
         vec![Reply::pending()],
         // A function does not return.
         vec![Reply::tool_call("wait", json!({"seconds": 1_000, "tell": true})), Reply::text("never asked")],
+        // Nobody answers a question.
+        vec![Reply::tool_call("guarded", json!({})), Reply::text("never asked")],
         // A child's model does not answer.
         vec![Reply::tool_call("worker", json!({"input": "a"})), Reply::pending(), Reply::text("never asked")],
     ];
     for script in scripts {
         let script = ScriptedChatClient::replies(script);
-        let agent = builder(&script).with_tool_harness::<Team>().with_tool_harness::<Slow>().build().await.unwrap();
+        let permissions = Permissions::ask_with(|request| async move {
+            if request.tool() == "guarded" {
+                std::future::pending::<()>().await;
+            }
+            PermissionDecision::allow()
+        });
+        let agent = builder(&script)
+            .with_tool_harness::<Team>()
+            .with_tool_harness::<Slow>()
+            .with_permissions(permissions)
+            .build()
+            .await
+            .unwrap();
         let begun = tokio::time::Instant::now();
         let limit = Budget::new().with_wall_time(Duration::from_secs(60));
         let error = agent.run("Go.").with_run_config(budget(limit)).await.unwrap_err();

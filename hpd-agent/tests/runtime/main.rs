@@ -27,6 +27,7 @@ mod odd_clients;
 mod parked;
 mod permissions;
 mod queue;
+mod random_trees;
 mod receipts;
 mod resolving;
 mod schemas;

@@ -234,12 +234,6 @@ async fn check(shape: Shape) {
     }
 
     let children = descendants(&agent, &root).await;
-    eprintln!(
-        "STAT {} {} {}",
-        children.len(),
-        ran.lock().unwrap().len(),
-        children.iter().map(|(_, d)| *d).max().unwrap_or(0)
-    );
     assert!(children.len() <= shape.max_children as usize, "{} children", children.len());
     for (header, depth) in &children {
         let origin = header.origin.as_ref().unwrap();

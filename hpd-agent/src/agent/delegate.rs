@@ -56,7 +56,9 @@ impl Lane {
             Ok(at) => at,
             Err(error) => {
                 let text = format!("The subagent `{}` was not started: {}.", tool.identity.name, error);
-                return self.commit_result(call, ToolOutput::error(text), ResultMetadata::default()).await;
+                let told = ToolOutput::error(text);
+                // Rare, and larger than the rest.
+                return Box::pin(self.commit_result(call, told, ResultMetadata::default())).await;
             }
         };
         let (child, seed, request) = self.begin_child((tool, at), &invocation, input).await?;
@@ -89,24 +91,28 @@ impl Lane {
         self.record_child_end(call, invocation, Some(receipt), ended).await
     }
 
-    /// Records how a child has ended, and with it the result of `call`.
-    pub(crate) async fn record_child_end(
+    /// Records how a child has ended, and with it the result of `call`. What is recorded is made at once: while a child is
+    /// waited for, room is kept for the future of this.
+    pub(crate) fn record_child_end(
         &self,
         call: &ToolCall,
         invocation: Arc<SubAgentInvocation>,
         receipt: Option<DelegationReceipt>,
         ended: Ended,
-    ) -> Result<(), RunError> {
+    ) -> impl Future<Output = Result<(), RunError>> {
         let (own, below) = ended.usage;
-        let (body, result) = child_ended(call, invocation, receipt, ended);
-        let now = Timestamp::now();
-        let mut state = self.lock().await;
-        state.usage_below += own + below;
-        self.touch();
-        state.record(&self.source, now, body);
-        state.record(&self.source, now, result);
-        // The last result is committed with the next request.
-        if state.thread.open.is_some() { self.flush(&mut state).await } else { Ok(()) }
+        let ended = Box::new(child_ended(call, invocation, receipt, ended));
+        async move {
+            let now = Timestamp::now();
+            let mut state = self.lock().await;
+            state.usage_below += own + below;
+            self.touch();
+            let (body, result) = *ended;
+            state.record(&self.source, now, body);
+            state.record(&self.source, now, result);
+            // The last result is committed with the next request.
+            if state.thread.open.is_some() { self.flush(&mut state).await } else { Ok(()) }
+        }
     }
 
     /// The agent of a child that is about to work on a thread.

@@ -13,6 +13,7 @@ mod budgets;
 mod build;
 mod cancellation;
 mod continuing;
+mod contract;
 mod cycles;
 #[cfg(feature = "definition-files")]
 mod definitions;

@@ -29,6 +29,57 @@ struct Walk<'s> {
     nullable: RefCell<HashMap<*const Value, bool>>,
 }
 
+/// A member of an object, and what has been found out about it.
+struct Asked<'o, 's> {
+    members: &'o [(Cow<'o, str>, &'o RawValue)],
+    name: &'o str,
+    said: HashMap<*const Value, Said<'s>>,
+    fit: HashMap<*const Value, bool>,
+}
+
+/// What is said of a member of an object.
+#[derive(Clone)]
+struct Said<'s> {
+    /// What it may have to fit; empty: nothing is said of it.
+    schemas: Vec<&'s Value>,
+    accepts_null: bool,
+    is_required: bool,
+}
+
+impl<'s> Said<'s> {
+    fn nothing() -> Self {
+        Self { schemas: Vec::new(), accepts_null: true, is_required: false }
+    }
+
+    /// Both hold.
+    fn and(self, other: Self) -> Self {
+        Self {
+            accepts_null: self.accepts_null && other.accepts_null,
+            is_required: self.is_required || other.is_required,
+            schemas: merged(self.schemas, other.schemas),
+        }
+    }
+
+    /// One of them holds.
+    fn or(self, other: Self) -> Self {
+        Self {
+            accepts_null: self.accepts_null || other.accepts_null,
+            is_required: self.is_required && other.is_required,
+            schemas: merged(self.schemas, other.schemas),
+        }
+    }
+}
+
+/// Each once.
+fn merged<'s>(mut schemas: Vec<&'s Value>, others: Vec<&'s Value>) -> Vec<&'s Value> {
+    for other in others {
+        if !schemas.iter().any(|schema| std::ptr::eq(*schema, other)) {
+            schemas.push(other);
+        }
+    }
+    schemas
+}
+
 impl<'s> Walk<'s> {
     /// The new text, if something was taken out. A value has to fit one of the schemas, or is not known to any.
     fn value(&self, text: &str, schemas: &[&'s Value], level: usize) -> Option<String> {
@@ -42,33 +93,84 @@ impl<'s> Walk<'s> {
 
     fn object(&self, text: &str, schemas: &[&'s Value], level: usize) -> Option<String> {
         let Members(members) = serde_json::from_str(text).ok()?;
-        let alternatives = self.alternatives(schemas, "object");
-        let fitting: Vec<&Value> = alternatives.iter().copied().filter(|schema| fits(&members, schema)).collect();
-        let alternatives = if fitting.is_empty() { alternatives } else { fitting };
-
         let mut changed = false;
         let mut kept = Vec::with_capacity(members.len());
+        let mut asked = Asked { members: &members, name: "", said: HashMap::new(), fit: HashMap::new() };
         for (name, value) in &members {
             let text = value.get();
-            // What an alternative says nothing of stays, for the type to judge.
-            let is_omitted = |schema: &&'s Value| {
-                property(schema, name).is_some_and(|own| !is_required(schema, name) && !self.accepts_null(own, 0))
-            };
-            if text == "null" && !alternatives.is_empty() && alternatives.iter().all(is_omitted) {
+            asked.name = name;
+            asked.said.clear();
+            let said = self.either(schemas.iter().copied(), &mut asked);
+            // What nobody says anything of stays, for the type to judge, and so does what has to be there.
+            if text == "null" && !said.schemas.is_empty() && !said.accepts_null && !said.is_required {
                 changed = true;
                 continue;
             }
-            let schemas: Vec<&Value> = alternatives.iter().filter_map(|schema| property(schema, name)).collect();
-            let inner = self.value(text, &schemas, level + 1);
+            let inner = self.value(text, &said.schemas, level + 1);
             changed |= inner.is_some();
             kept.push(format!("{}:{}", Value::from(&**name), inner.as_deref().unwrap_or(text)));
         }
         changed.then(|| format!("{{{}}}", kept.join(",")))
     }
 
+    /// What a schema says of a member of an object: it, what it refers to and all of its `allOf` together, and one of its
+    /// alternatives.
+    fn says(&self, schema: &'s Value, asked: &mut Asked<'_, 's>) -> Said<'s> {
+        if let Some(known) = asked.said.get(&from_ref(schema)) {
+            return known.clone();
+        }
+        // So it is in a circle, which does not say otherwise.
+        asked.said.insert(schema, Said::nothing());
+        let mut said = Said::nothing();
+        if let Some(own) = property(schema, asked.name) {
+            said.schemas.push(own);
+            said.accepts_null = self.accepts_null(own, 0);
+        }
+        said.is_required = is_required(schema, asked.name);
+        let branches = |keyword: &str| schema.get(keyword).and_then(Value::as_array).into_iter().flatten();
+        for part in branches("allOf").chain(self.referred(schema)) {
+            said = said.and(self.says(part, asked));
+        }
+        for union in ["oneOf", "anyOf"] {
+            if schema.get(union).is_some() {
+                said = said.and(self.either(branches(union), asked));
+            }
+        }
+        asked.said.insert(schema, said.clone());
+        said
+    }
+
+    /// What those say together that the object can fit: of these it has to fit one.
+    fn either(&self, branches: impl Iterator<Item = &'s Value> + Clone, asked: &mut Asked<'_, 's>) -> Said<'s> {
+        let mut fitting: Vec<&Value> = branches.clone().filter(|branch| self.fits(branch, asked)).collect();
+        if fitting.is_empty() {
+            fitting = branches.collect();
+        }
+        let said: Vec<Said<'s>> = fitting.into_iter().map(|branch| self.says(branch, asked)).collect();
+        said.into_iter().reduce(Said::or).unwrap_or_else(Said::nothing)
+    }
+
+    /// Whether the object has what a schema requires, and the tags that it wants.
+    fn fits(&self, schema: &'s Value, asked: &mut Asked<'_, 's>) -> bool {
+        if let Some(known) = asked.fit.get(&from_ref(schema)) {
+            return *known;
+        }
+        asked.fit.insert(schema, true);
+        let is_object = schema.get("type").and_then(types).is_none_or(|names| names.contains(&"object"));
+        let branches = |keyword: &str| schema.get(keyword).and_then(Value::as_array).into_iter().flatten();
+        let fits = is_object
+            && has_tags(asked.members, schema)
+            && branches("allOf").chain(self.referred(schema)).all(|part| self.fits(part, asked))
+            && ["oneOf", "anyOf"]
+                .into_iter()
+                .all(|union| schema.get(union).is_none() || branches(union).any(|branch| self.fits(branch, asked)));
+        asked.fit.insert(schema, fits);
+        fits
+    }
+
     fn array(&self, text: &str, schemas: &[&'s Value], level: usize) -> Option<String> {
         let values: Vec<&RawValue> = serde_json::from_str(text).ok()?;
-        let alternatives = self.alternatives(schemas, "array");
+        let alternatives = self.of_arrays(schemas);
         let mut changed = false;
         let texts: Vec<String> = values
             .iter()
@@ -86,22 +188,19 @@ impl<'s> Walk<'s> {
         changed.then(|| format!("[{}]", texts.join(",")))
     }
 
-    /// The schemas that a value of this type may have to fit: behind references, and in alternatives. Each is there once,
-    /// however many ways lead to it.
-    fn alternatives(&self, schemas: &[&'s Value], kind: &str) -> Vec<&'s Value> {
+    /// The schemas that an array may have to fit: behind references, and in alternatives. Each is there once, however many
+    /// ways lead to it.
+    fn of_arrays(&self, schemas: &[&'s Value]) -> Vec<&'s Value> {
         let mut found = Vec::new();
         let mut seen = HashSet::new();
         let mut open: Vec<&Value> = schemas.iter().rev().copied().collect();
         while let Some(schema) = open.pop() {
             if !seen.insert(from_ref(schema))
-                || schema.get("type").and_then(types).is_some_and(|names| !names.contains(&kind))
+                || schema.get("type").and_then(types).is_some_and(|names| !names.contains(&"array"))
             {
                 continue;
             }
-            let says = ["properties", "additionalProperties", "items", "prefixItems"];
-            if is_any(schema) || says.iter().any(|keyword| schema.get(keyword).is_some()) {
-                found.push(schema);
-            }
+            found.push(schema);
             // What was put in last is looked at first.
             for union in ["oneOf", "anyOf", "allOf"] {
                 open.extend(schema.get(union).and_then(Value::as_array).into_iter().flatten().rev());
@@ -150,26 +249,6 @@ impl<'s> Walk<'s> {
     }
 }
 
-/// Whether a schema says nothing at all of an object.
-fn is_any(schema: &Value) -> bool {
-    let limits = [
-        "properties",
-        "additionalProperties",
-        "items",
-        "prefixItems",
-        "$ref",
-        "allOf",
-        "anyOf",
-        "oneOf",
-        "enum",
-        "const",
-    ];
-    match schema {
-        Value::Object(members) => !limits.iter().any(|keyword| members.contains_key(*keyword)),
-        other => other == &Value::Bool(true),
-    }
-}
-
 /// The schema of a member, by its name or as one of the others.
 fn property<'s>(schema: &'s Value, name: &str) -> Option<&'s Value> {
     let named = schema.get("properties").and_then(|all| all.get(name));
@@ -180,8 +259,8 @@ fn is_required(schema: &Value, name: &str) -> bool {
     schema.get("required").and_then(Value::as_array).is_some_and(|all| all.iter().any(|required| required == name))
 }
 
-/// Whether an object has what an alternative requires, and the tags that it wants.
-fn fits(members: &[(Cow<'_, str>, &RawValue)], schema: &Value) -> bool {
+/// The same, as far as the schema itself says it.
+fn has_tags(members: &[(Cow<'_, str>, &RawValue)], schema: &Value) -> bool {
     let text = |name: &str| members.iter().rev().find(|(own, _)| own == name).map(|(_, value)| value.get());
     let required = schema.get("required").and_then(Value::as_array).into_iter().flatten().filter_map(Value::as_str);
     let named = schema.get("properties").and_then(Value::as_object).into_iter().flatten();

@@ -408,6 +408,24 @@ fn nulls_are_taken_out_where_the_schema_has_none() {
                 { "type": "object", "properties": { "k": { "const": "b" }, "v": { "type": ["string", "null"] } }, "required": ["k"] },
             ]},
             "open": { "anyOf": [{ "type": "object", "properties": { "v": { "type": "string" } } }, true] },
+            "flat": {
+                "type": "object",
+                "properties": { "z": { "type": "integer" }, "n": { "type": ["integer", "null"] } },
+                "oneOf": [
+                    { "type": "object", "properties": { "t": { "const": "A" }, "a": { "type": "integer" } }, "required": ["t"] },
+                    { "type": "object", "properties": { "t": { "const": "B" } }, "required": ["t"] },
+                    { "type": "object", "properties": { "C": { "type": "object", "properties": { "z": { "type": "string" } } } }, "required": ["C"] },
+                ],
+            },
+            "maybe": {
+                "type": "object",
+                "properties": { "z": { "type": "integer" } },
+                "anyOf": [{ "$ref": "#/$defs/Tree" }, { "type": "null" }, {}],
+            },
+            "parts": { "allOf": [
+                { "type": "object", "properties": { "v": { "type": "integer" } } },
+                { "type": "object", "properties": { "v": { "type": ["integer", "null"] }, "w": { "type": "null" } } },
+            ]},
             "loose": { "anyOf": [{ "type": "object", "properties": { "v": { "type": "string" } } }, { "type": "object" }] },
         },
         "required": ["must"],
@@ -422,6 +440,12 @@ fn nulls_are_taken_out_where_the_schema_has_none() {
         (r#"{"tree":{"name":null,"next":{"next":null}}}"#, r#"{"tree":{"next":{}}}"#),
         (r#"{"either":{"k":"a","v":null}}"#, r#"{"either":{"k":"a"}}"#),
         (r#"{"either":{"k":"b","v":null}}"#, r#"{"either":{"k":"b","v":null}}"#),
+        // What stands beside alternatives holds with each of them.
+        (r#"{"flat":{"z":null,"n":null,"t":"A","a":null}}"#, r#"{"flat":{"n":null,"t":"A"}}"#),
+        (r#"{"flat":{"z":null,"t":"B"}}"#, r#"{"flat":{"t":"B"}}"#),
+        (r#"{"flat":{"z":1,"C":{"z":null}}}"#, r#"{"flat":{"z":1,"C":{}}}"#),
+        (r#"{"maybe":{"z":null,"name":"n"}}"#, r#"{"maybe":{"name":"n"}}"#),
+        (r#"{"parts":{"v":null,"w":null}}"#, r#"{"parts":{"w":null}}"#),
         // Another alternative takes any value.
         (r#"{"open":{"v":null}}"#, r#"{"open":{"v":null}}"#),
         (r#"{"loose":{"v":null}}"#, r#"{"loose":{"v":null}}"#),

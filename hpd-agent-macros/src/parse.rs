@@ -1,7 +1,7 @@
 //! The grammar of a harness: an `impl` block of which only signatures and attributes are read. A body stays one group
 //! of tokens, and what is not understood stays as it is, for the compiler to judge.
 
-use proc_macro2::{Delimiter, Span, TokenStream, TokenTree};
+use proc_macro2::{Delimiter, Group, Span, TokenStream, TokenTree};
 use quote::{ToTokens, quote};
 use syn::{
     Attribute, Generics, Meta, Signature, Token, Type, Visibility, braced,
@@ -120,7 +120,7 @@ fn not_an_impl(input: ParseStream<'_>) -> syn::Error {
 fn next_item(input: ParseStream<'_>) -> syn::Result<TokenStream> {
     let mut tokens = TokenStream::new();
     let (mut is_method, mut angles, mut after_dash) = (false, 0_u32, false);
-    while !(input.is_empty() || is_method && input.peek(Token![#])) {
+    while !(input.is_empty() || is_method && input.peek(Token![#]) && !(angles > 0 && is_on_parameter(input))) {
         let token: TokenTree = input.parse()?;
         let last = match &token {
             TokenTree::Punct(punct) => {
@@ -141,6 +141,14 @@ fn next_item(input: ParseStream<'_>) -> syn::Result<TokenStream> {
         }
     }
     Ok(tokens)
+}
+
+/// Whether the attributes that follow are those of a lifetime or a type among parameters of a method, and not those of the
+/// next item.
+fn is_on_parameter(input: ParseStream<'_>) -> bool {
+    let ahead = input.fork();
+    while ahead.peek(Token![#]) && ahead.parse::<TokenTree>().is_ok() && ahead.parse::<Group>().is_ok() {}
+    ahead.peek(syn::Lifetime) || ahead.peek(syn::Ident)
 }
 
 /// `{ … }`, also in the invisible group that a `$body:block` arrives in.

@@ -69,8 +69,13 @@ fn wraps_self(ty: &Type) -> bool {
     !is_self && tokens::mention(ty.to_token_stream(), "Self")
 }
 
-/// The parameters of an `#[ai_function]`, without the receiver.
-pub(crate) fn function(sig: &Signature, errors: &mut Vec<syn::Error>) -> Vec<Param> {
+/// The parameters of an `#[ai_function]`, without the receiver. Of two that cannot stand together `conditional` gets the
+/// error, with the `#[cfg]`s of both, if one has any.
+pub(crate) fn function(
+    sig: &Signature,
+    errors: &mut Vec<syn::Error>,
+    conditional: &mut Vec<(Vec<Attribute>, syn::Error)>,
+) -> Vec<Param> {
     let mut params: Vec<Param> = Vec::new();
     for input in &sig.inputs {
         let FnArg::Typed(input) = input else { continue };
@@ -98,15 +103,25 @@ pub(crate) fn function(sig: &Signature, errors: &mut Vec<syn::Error>) -> Vec<Par
         }
         let Some((name, span)) = name else { continue };
         let cfgs = tokens::cfgs(&input.attrs);
-        if params.iter().any(|other| other.name == name && other.cfgs.is_empty() && cfgs.is_empty()) {
-            errors.push(Problem::DuplicateParameter { name: name.clone() }.at(span));
-        }
-        let with_default = params.iter().rev().find(|param| param.default.is_some());
-        if let Some(before) = with_default
-            && described.default.is_none()
-            && !may_be_left_out(&input.ty)
+        // Where both are there; one error is enough where nothing is in doubt.
+        let mut together = |others: Vec<&Param>, problem: &dyn Fn(&Param) -> Problem| match others
+            .iter()
+            .find(|other| other.cfgs.is_empty() && cfgs.is_empty())
         {
-            errors.push(Problem::RequiredAfterDefault { name: name.clone(), before: before.name.clone() }.at(span));
+            Some(other) => errors.push(problem(other).at(span)),
+            None => conditional.extend(others.into_iter().map(|other| {
+                let both = [other.cfgs.as_slice(), &cfgs].concat();
+                (both, problem(other).at(span))
+            })),
+        };
+        let namesakes = params.iter().filter(|other| other.name == name).collect();
+        together(namesakes, &|_| Problem::DuplicateParameter { name: name.clone() });
+        if described.default.is_none() && has_to_be_given(&input.ty) {
+            let with_defaults = params.iter().rev().filter(|param| param.default.is_some()).collect();
+            together(with_defaults, &|before| Problem::RequiredAfterDefault {
+                name: name.clone(),
+                before: before.name.clone(),
+            });
         }
         params.push(Param {
             name,
@@ -248,16 +263,21 @@ fn described(attrs: &[Attribute], errors: &mut Vec<syn::Error>) -> Described {
     found
 }
 
-/// Whether a type says by itself that a model need not give it. Only to be quiet about it: what is optional in a schema
-/// is the type's own business.
-fn may_be_left_out(ty: &Type) -> bool {
+/// The types of which the name says that a model has to give them. Of others, aliases and types of the author's among
+/// them, only the type knows, and the agent's `build()` asks it.
+const REQUIRED: [&str; 22] = [
+    "bool", "char", "f32", "f64", "i8", "i16", "i32", "i64", "i128", "isize", "u8", "u16", "u32", "u64", "u128",
+    "usize", "String", "Vec", "HashMap", "BTreeMap", "HashSet", "PathBuf",
+];
+
+fn has_to_be_given(ty: &Type) -> bool {
     match tokens::peeled(ty) {
-        Type::Reference(_) => true,
-        Type::Path(path) => path
-            .path
-            .segments
-            .last()
-            .is_some_and(|last| ["Option", "Cancellation"].iter().any(|name| last.ident.unraw() == *name)),
+        Type::Array(_) | Type::Tuple(_) => true,
+        Type::Reference(reference) => matches!(&*reference.elem, Type::Path(path) if path.path.is_ident("str")),
+        Type::Path(path) => {
+            let last = path.path.segments.last();
+            last.is_some_and(|last| REQUIRED.iter().any(|name| last.ident.unraw() == *name))
+        }
         _ => false,
     }
 }

@@ -173,7 +173,19 @@ pub(crate) fn depend_on(tokens: TokenStream, generics: &Generics) -> bool {
 /// misplaced.
 pub(crate) fn misplaced(tokens: &TokenStream) -> impl Iterator<Item = (&'static str, Span)> {
     let tokens: Vec<TokenTree> = tokens.clone().into_iter().collect();
-    let unfinished = tokens.iter().any(|token| matches!(token, TokenTree::Ident(ident) if ident == "fn"));
+    // What another keyword makes something else is no method, though the type of it may be that of a function.
+    let keyword = tokens.iter().find_map(|token| match token {
+        TokenTree::Ident(ident) if ident == "fn" => Some(true),
+        TokenTree::Ident(ident) if ident == "type" || ident == "static" => Some(false),
+        _ => None,
+    });
+    let is_constant = tokens.windows(2).any(|pair| match pair {
+        [TokenTree::Ident(first), TokenTree::Ident(second)] => {
+            first == "const" && !["fn", "async", "unsafe", "extern"].iter().any(|word| second == word)
+        }
+        _ => false,
+    });
+    let unfinished = keyword == Some(true) && !is_constant;
     let found: Vec<_> = if unfinished { Vec::new() } else { attributes(&tokens).collect() };
     found.into_iter()
 }
@@ -281,6 +293,18 @@ mod tests {
         assert_eq!(misplaced(&tokens).map(|(name, _)| name).collect::<Vec<_>>(), ["subagent"]);
         let left = without_capabilities(&tokens).to_string();
         assert!(!left.contains("subagent") && !left.contains("ai_function") && left.contains("doc"), "{left}");
+        let tokens = quote!(
+            #[ai_function]
+            const HANDLER: fn(u32) -> u32 = handler;
+        );
+        assert_eq!(misplaced(&tokens).count(), 1);
+        let tokens = quote!(
+            #[ai_function]
+            type Handler = fn(u32) -> u32;
+        );
+        assert_eq!(misplaced(&tokens).count(), 1);
+        let unfinished = quote!(#[subagent] pub const unsafe extern "C" fn x(&self,) -> );
+        assert_eq!(misplaced(&unfinished).count(), 0);
         let unfinished = quote!(#[subagent] fn x(&self,) -> );
         assert_eq!(misplaced(&unfinished).count(), 0);
     }

@@ -153,7 +153,7 @@ fn capability(
     };
     let kind = if kind == AI_FUNCTION {
         Kind::Function(Box::new(Function {
-            params: signature::function(&method.sig, errors),
+            params: signature::function(&method.sig, errors, conditional),
             requires_permission: declared.requires_permission,
             exclusive: declared.exclusive,
         }))

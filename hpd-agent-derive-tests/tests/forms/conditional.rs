@@ -111,3 +111,26 @@ async fn attributes_count_where_their_conditions_hold() {
     assert_eq!(define(&Asked, "reviewer").await.unwrap().agent_id(), "asked.reviewer");
     assert_eq!(Asked.ordinary(&mut 1), 1);
 }
+
+#[derive(Default)]
+struct OfAttributes;
+
+#[tool_harness]
+impl OfAttributes {
+    /// Has an attribute where one is seldom.
+    #[ai_function]
+    fn lifetime<#[cfg(not(target_os = "none"))] 'a>(&'a self, value: u32) -> u32 {
+        value
+    }
+
+    /// Stands behind it.
+    #[ai_function]
+    fn behind(&self) -> &'static str {
+        "behind"
+    }
+}
+
+#[test]
+fn attributes_of_a_lifetime_end_no_method() {
+    assert_eq!(methods(&OfAttributes), ["lifetime", "behind"]);
+}

@@ -20,11 +20,24 @@ impl Tools {
 }
 // ANCHOR_END: example
 
+fn handler(value: u32) -> u32 {
+    value
+}
+
+#[derive(Default)]
+struct Constants;
+
+#[tool_harness]
+impl Constants {
+    #[ai_function]
+    const HANDLER: fn(u32) -> u32 = handler;
+}
+
 macro_rules! nothing {
     () => {};
 }
 use nothing;
 
 fn main() {
-    let _ = Tools::DEPTH;
+    let _ = (Tools::DEPTH, Constants::HANDLER);
 }

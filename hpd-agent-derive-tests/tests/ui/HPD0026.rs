@@ -15,4 +15,22 @@ impl Tools {
 }
 // ANCHOR_END: example
 
+#[derive(Default)]
+struct Conditional;
+
+#[tool_harness]
+impl Conditional {
+    /// Both are there.
+    #[ai_function]
+    fn twice(&self, #[cfg(all())] from: String, #[cfg(not(any()))] #[arg(name = "from")] to: String) -> String {
+        from + &to
+    }
+
+    /// One of them is.
+    #[ai_function]
+    fn once(&self, #[cfg(all())] from: String, #[cfg(any())] #[arg(name = "from")] to: String) -> String {
+        from
+    }
+}
+
 fn main() {}

@@ -30,4 +30,22 @@ impl Tools {
 }
 // ANCHOR_END: example
 
+#[derive(Default)]
+struct Conditional;
+
+#[tool_harness]
+impl Conditional {
+    /// Both are there.
+    #[ai_function]
+    fn both(&self, #[cfg(all())] #[arg(default)] limit: u32, #[cfg(not(any()))] query: String) -> String {
+        format!("{query}: {limit}")
+    }
+
+    /// One of them is.
+    #[ai_function]
+    fn one(&self, #[cfg(any())] #[arg(default)] limit: u32, query: String) -> String {
+        query
+    }
+}
+
 fn main() {}

@@ -35,7 +35,7 @@ pub enum RunError {
         limit: u32,
     },
     /// A limit of a budget was reached.
-    #[error("the budget that agent `{agent}` works on is used up: {allowed} {limit}")]
+    #[error("the budget that agent `{agent}` works on is used up: {}", limit.of(*allowed))]
     BudgetReached {
         /// The agent that could not go on.
         agent: String,

@@ -245,7 +245,8 @@ fn no_room(tool: &str, reached: Reached) -> ToolOutput {
         _ => "Do the task yourself.",
     };
     ToolOutput::error(format!(
-        "The subagent `{tool}` was not started: the budget of this run allows {allowed} {limit}. {advice}"
+        "The subagent `{tool}` was not started: the budget of this run allows {}. {advice}",
+        limit.of(allowed)
     ))
 }
 

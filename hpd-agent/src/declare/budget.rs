@@ -162,6 +162,19 @@ pub enum BudgetLimit {
     IdleTime,
 }
 
+impl BudgetLimit {
+    /// So much of it, in words.
+    pub(crate) fn of(self, allowed: f64) -> String {
+        match self {
+            Self::Children if (allowed - 1.0).abs() < f64::EPSILON => "1 child".to_owned(),
+            Self::LiveChildren if (allowed - 1.0).abs() < f64::EPSILON => "1 child at a time".to_owned(),
+            Self::Depth => format!("a depth of {allowed}"),
+            Self::Cost => format!("a cost of {allowed}"),
+            _ => format!("{allowed} {self}"),
+        }
+    }
+}
+
 impl fmt::Display for BudgetLimit {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
@@ -170,7 +183,7 @@ impl fmt::Display for BudgetLimit {
             Self::Children => "children",
             Self::Tokens => "tokens",
             Self::Cost => "cost",
-            Self::WallTime => "milliseconds",
+            Self::WallTime => "milliseconds since the beginning",
             Self::IdleTime => "milliseconds without any activity",
         })
     }

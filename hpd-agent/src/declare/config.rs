@@ -13,7 +13,9 @@ pub const DEFAULT_MAX_SUB_AGENT_DEPTH: u32 = 4;
 /// How many tool calls of one message run at a time if nothing else is said.
 pub const DEFAULT_MAX_PARALLEL_TOOL_CALLS: u32 = 10;
 
-/// The serializable definition of an agent.
+/// The serializable definition of an agent: as JSON in an agent store,
+/// `{"name": "Summarizer", "systemInstructions": "…", "toolharnesses": ["search"]}`. A field that there is not is an error,
+/// so that a slip of the pen is not an agent without instructions.
 ///
 /// ```
 /// # use hpd_agent::declare::AgentConfig;
@@ -24,7 +26,7 @@ pub const DEFAULT_MAX_PARALLEL_TOOL_CALLS: u32 = 10;
 /// assert_eq!(config.max_sub_agent_depth(), 4);
 /// ```
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct AgentConfig {
     name: Arc<str>,
     #[serde(default, skip_serializing_if = "Option::is_none")]

@@ -50,6 +50,35 @@ impl<'a> ParamInfo<'a> {
         Self { name, doc, in_schema: T::IN_SCHEMA, schema: T::schema, optional: T::optional, default: None }
     }
 
+    /// What is wrong with it, or with its place behind others. The order is that in which a model reads the parameters.
+    fn problems(&self, earlier: &[Self], problems: &mut Vec<String>) {
+        let name = self.name;
+        if let Err(rule) = rules::tool_name(name) {
+            problems.push(format!("the parameter name {name:?} is not legal: expected {rule}"));
+        }
+        if earlier.iter().any(|other| other.name == name) {
+            problems.push(format!("two parameters are named `{name}`: give one of them another name"));
+        }
+        if (self.optional)() {
+            return;
+        }
+        match self.default {
+            Some(default) if default.value().is_null() => {
+                problems.push(format!("the default of `{name}` cannot be written as JSON: give it another, or none"));
+            }
+            Some(_) => {}
+            None => {
+                if let Some(before) = earlier.iter().find(|other| other.default.is_some()) {
+                    problems.push(format!(
+                        "`{name}` has to be given and stands behind `{}`, which has a default; put it before, or give it \
+                         a default too",
+                        before.name
+                    ));
+                }
+            }
+        }
+    }
+
     /// The same with a default.
     #[must_use]
     pub const fn with_default(mut self, default: fn() -> Value) -> Self {
@@ -103,36 +132,6 @@ impl OwnedParam {
         ParamInfo { name: &self.name, doc: self.doc.as_deref(), default, ..self.rest }
     }
 
-    /// What is wrong with it, or with its place behind others. The order is that in which a model reads the parameters:
-    /// the rules are those that the macro has for methods.
-    fn problems<'p>(&self, mut earlier: impl Iterator<Item = &'p Self> + Clone) -> Vec<String> {
-        let mut problems = Vec::new();
-        let name = &self.name;
-        if let Err(rule) = rules::tool_name(name) {
-            problems.push(format!("the parameter name {name:?} is not legal: expected {rule}"));
-        }
-        if earlier.clone().any(|other| other.name == *name) {
-            problems.push(format!("two parameters are named `{name}`: give one of them another name"));
-        }
-        let may_be_left_out = (self.rest.optional)();
-        match &self.default {
-            Some(Value::Null) if !may_be_left_out => {
-                problems.push(format!("the default of `{name}` cannot be written as JSON: give it another, or none"));
-            }
-            None if !may_be_left_out => {
-                if let Some(before) = earlier.find(|other| other.default.is_some()) {
-                    problems.push(format!(
-                        "`{name}` has to be given and stands behind `{}`, which has a default; put it before, or give it \
-                         a default too",
-                        before.name
-                    ));
-                }
-            }
-            _ => {}
-        }
-        problems
-    }
-
     fn check(&self, arguments: &Arguments<'_>) -> Result<(), ToolError> {
         let left_out = self.default.is_some() && arguments.get(&self.name).is_none();
         if left_out { Ok(()) } else { (self.check)(arguments, &self.name) }
@@ -158,15 +157,18 @@ impl Params {
         }
     }
 
-    /// What is wrong with a declaration that no compiler has seen: all of it.
+    /// What is wrong with a declaration: all of it that no compiler has seen. Of the parameters of a method that is what
+    /// only their types and values say.
     pub(crate) fn problems(&self) -> Vec<String> {
-        match self {
-            Self::Static(_) => Vec::new(),
-            Self::Schema(schema) => schema.problems(),
-            Self::Owned(params) => {
-                let earlier = |at| params.iter().take(at);
-                params.iter().enumerate().flat_map(|(at, param)| param.problems(earlier(at))).collect()
-            }
+        if let Self::Schema(schema) = self {
+            return schema.problems();
         }
+        let mut earlier: Vec<ParamInfo<'_>> = Vec::new();
+        let mut problems = Vec::new();
+        for param in self.iter().filter(|param| param.in_schema) {
+            param.problems(&earlier, &mut problems);
+            earlier.push(param);
+        }
+        problems
     }
 }

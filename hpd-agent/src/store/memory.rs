@@ -394,7 +394,7 @@ impl SessionStore for MemorySessionStore {
 /// # tokio::runtime::Builder::new_current_thread().build()?.block_on(async {
 /// let store = MemoryAgentStore::new();
 /// let id = AgentId::new("specialist.reviewer")?;
-/// let version = store.save(AgentRecord::new(id.clone(), "{}"), ExpectedVersion::Absent).await?;
+/// let version = store.save(AgentRecord::new(id.clone(), r#"{"name": "Reviewer"}"#), ExpectedVersion::Absent).await?;
 /// assert_eq!(version, 1);
 /// assert!(store.load(id).await?.is_some());
 /// # Ok::<(), Box<dyn std::error::Error>>(())

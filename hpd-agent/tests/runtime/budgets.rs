@@ -146,7 +146,7 @@ async fn so_many_children_live_at_a_time_and_places_are_given_back() {
     let thread = agent.thread(&lead.key.session_id, &lead.key.thread_id);
     let told = thread.messages().await.unwrap();
     let refusal = told.iter().find_map(|message| message.results().next().cloned()).unwrap();
-    assert!(refusal.output.text().contains("allows 1 children at a time"), "{}", refusal.output.text());
+    assert!(refusal.output.text().contains("allows 1 child at a time"), "{}", refusal.output.text());
 }
 
 #[tokio::test]

@@ -19,9 +19,10 @@ use crate::{
     chat::{Schema, ToolSpec},
     compaction::ForkCompaction,
     declare::{
-        Advice, AgentConfig, AgentInvocationModePolicy, CapabilityInfo, CapabilityKind, CarriedHarness, DynamicHarness,
-        ErasedHarness, FileEntry, FunctionInfo, HarnessContext, HarnessKey, HarnessRef, Metadata, SubAgent,
-        SubAgentContextPolicy, SubAgentInfo, SubAgentLifecycle, SubAgentRunConfig, SubAgentSource, exclusive,
+        Advice, AgentConfig, AgentInvocationModePolicy, CapabilityInfo, CapabilityKind, CarriedHarness, DeniedTool,
+        DynamicHarness, ErasedHarness, FileEntry, FunctionInfo, HarnessContext, HarnessKey, HarnessRef, Metadata,
+        Origin, SubAgent, SubAgentContextPolicy, SubAgentInfo, SubAgentLifecycle, SubAgentRunConfig, SubAgentSource,
+        exclusive,
     },
     error::IdError,
     event::RESERVED_METADATA,
@@ -291,7 +292,8 @@ impl Freezer {
         value: SubAgent,
         at: &Place,
     ) -> Option<Tool> {
-        let SubAgent { agent_id, source, name, description, policies, run_config, tool_harnesses } = value;
+        let SubAgent { agent_id, source, name, description, policies, run_config, tool_harnesses, denied_tools } =
+            value;
         let source_kind = source.kind();
 
         self.agree(at, "agent_id", declared.agent_id, Some(&*agent_id));
@@ -354,6 +356,7 @@ impl Freezer {
         for name in names {
             harnesses.extend(self.harness_named(&name, at).filter(|index| !harnesses.contains(index)));
         }
+        self.refuse_denied(&denied_tools, &harnesses, at);
         let child = self.definitions.len();
         self.definitions.push(Definition { agent_id: agent_id.clone(), config, harnesses, at: at.clone() });
         let identity = ChildIdentity::new(tool_name.clone(), agent_id, source_kind, metadata);
@@ -366,6 +369,23 @@ impl Freezer {
         };
         let kind = ToolKind::SubAgent(SubAgentTool::new(identity, (context, mode, availability), child, rest));
         Some(Tool { spec: ToolSpec::new(tool_name, description?, shared_schema(mode, context)), kind })
+    }
+
+    /// An agent has all tools of its harnesses, also one that was denied by its own name.
+    fn refuse_denied(&mut self, denied: &[DeniedTool], harnesses: &[usize], at: &Place) {
+        let denied: HashMap<&str, &Origin> = denied.iter().map(|tool| (&*tool.name, &tool.origin)).collect();
+        if denied.is_empty() {
+            return;
+        }
+        for harness in harnesses.iter().filter_map(|index| Some(&self.harnesses.get(*index)?.harness)) {
+            let tools = (0..harness.len()).filter_map(|index| harness.info(index));
+            for tool in tools.map(|info| info.name.as_ref().unwrap_or(&info.method)) {
+                if let Some(origin) = denied.get(&**tool) {
+                    let (at, tool, harness) = (at.with_origin(origin), tool.to_string(), harness.name().to_owned());
+                    self.problems.push(BuildProblem::DeniedTool { at, tool, harness });
+                }
+            }
+        }
     }
 
     fn supported_source(&mut self, at: &Place, source: SubAgentSource) -> Option<AgentConfig> {

@@ -20,7 +20,7 @@ pub(crate) use self::{
     function::sentence,
     identity::same,
     policy::exclusive,
-    sub_agent::{CarriedHarness, FileEntry},
+    sub_agent::{CarriedHarness, DeniedTool, FileEntry},
 };
 pub use self::{
     config::{

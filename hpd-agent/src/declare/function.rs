@@ -6,7 +6,7 @@ use schemars::{JsonSchema, SchemaGenerator};
 use serde::{Serialize, de::DeserializeOwned};
 use serde_json::{Map, Value, value::RawValue};
 
-use super::{Cancellation, FunctionContext, Params};
+use super::{Cancellation, FunctionContext, Params, whole};
 use crate::{error::BoxError, json::Members, message::ToolOutput};
 
 /// An error that the model is shown word for word.
@@ -227,7 +227,10 @@ impl<'a> Arguments<'a> {
 
     pub(crate) fn take<T: DeserializeOwned>(&self, name: &str) -> Result<T, ToolError> {
         let text = self.get(name);
-        serde_json::from_str(text.unwrap_or("null")).map_err(|error| match text {
+        let read = |text: &str| {
+            serde_json::from_str(text).or_else(|error| whole::read_again(error, || serde_json::from_str(text).ok()))
+        };
+        read(text.unwrap_or("null")).map_err(|error| match text {
             Some(_) => wrong_argument(name, &error),
             None => missing_argument(name),
         })
@@ -419,6 +422,8 @@ mod tests {
         }
         let arguments = Arguments::parse(r#"{"a":"x"}"#, &["a"]).unwrap();
         assert!(arguments.take::<u32>("a").unwrap_err().to_string().contains("`a` is wrong"));
+        let whole = Arguments::parse(r#"{"a":[{"n":2.0}]}"#, &["a"]).unwrap();
+        assert_eq!(whole.take::<Vec<std::collections::BTreeMap<String, u8>>>("a").unwrap()[0]["n"], 2);
         let escaped = Arguments::parse(r#"{"\u0061":7}"#, &["a"]).unwrap();
         assert_eq!(escaped.take::<u32>("a").unwrap(), 7);
     }

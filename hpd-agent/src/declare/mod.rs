@@ -12,6 +12,7 @@ mod param;
 mod policy;
 mod run_config;
 mod sub_agent;
+mod whole;
 
 pub(crate) use self::{
     advice::{Advice, Written},

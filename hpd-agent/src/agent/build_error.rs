@@ -187,6 +187,19 @@ pub enum BuildProblem {
         /// The name that it was probably meant to be.
         near: Option<String>,
     },
+    /// A tool that a definition file denies, of a harness that the agent has.
+    #[error(
+        "{at}: `{tool}` is denied, but is a tool of the harness `{harness}`, which the agent has with all of its tools: \
+         deny the harness, or make two harnesses of it"
+    )]
+    DeniedTool {
+        /// The entry of the file.
+        at: String,
+        /// The tool.
+        tool: String,
+        /// Its harness.
+        harness: String,
+    },
     /// A harness type of which no instance can be made.
     #[error(
         "{at}: no instance of harness `{harness}` can be made: implement `Default` for it, or give the builder one with `.with_tool_harness_value(…)` or `.with_tool_harness_factory(…)`"
@@ -397,6 +410,7 @@ impl BuildProblem {
             Self::EndlessHarness { .. } => "endless_harness",
             Self::UnknownHarness { .. } => "unknown_harness",
             Self::UnknownTool { .. } => "unknown_tool",
+            Self::DeniedTool { .. } => "denied_tool",
             Self::NoHarnessInstance { .. } => "no_harness_instance",
             Self::StoredAgentNotFound { .. } => "agent_not_found",
             Self::StoredAgent { .. } => "stored_agent_unreadable",

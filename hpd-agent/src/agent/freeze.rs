@@ -19,9 +19,9 @@ use crate::{
     chat::{Schema, ToolSpec},
     compaction::ForkCompaction,
     declare::{
-        Advice, AgentConfig, AgentInvocationModePolicy, CapabilityInfo, CapabilityKind, CarriedHarness, DynamicHarness,
-        ErasedHarness, FileEntry, FunctionInfo, HarnessContext, HarnessKey, HarnessRef, Metadata, SubAgent,
-        SubAgentContextPolicy, SubAgentInfo, SubAgentLifecycle, SubAgentSource, exclusive,
+        Advice, AgentConfig, AgentInvocationModePolicy, CapabilityInfo, CapabilityKind, CarriedHarness, DeniedTool,
+        DynamicHarness, ErasedHarness, FileEntry, FunctionInfo, HarnessContext, HarnessKey, HarnessRef, Metadata,
+        Origin, SubAgent, SubAgentContextPolicy, SubAgentInfo, SubAgentLifecycle, SubAgentSource, exclusive,
     },
     error::IdError,
     event::RESERVED_METADATA,
@@ -304,7 +304,8 @@ impl Freezer {
         value: SubAgent,
         at: &Place,
     ) -> Option<Tool> {
-        let SubAgent { agent_id, source, name, description, policies, run_config, tool_harnesses } = value;
+        let SubAgent { agent_id, source, name, description, policies, run_config, tool_harnesses, denied_tools } =
+            value;
         let source_kind = source.kind();
 
         self.agree(at, "agent_id", declared.agent_id, Some(&*agent_id));
@@ -366,6 +367,7 @@ impl Freezer {
         };
         let declared = harnesses.len();
         self.add_named(&config, &mut harnesses, at);
+        self.refuse_denied(&denied_tools, &harnesses, at);
         let child = self.definitions.len();
         let (agent_id, at) = (agent_id.clone(), at.clone());
         self.definitions.push(Definition { agent_id: agent_id.clone(), config, harnesses, declared, at, source });
@@ -386,6 +388,23 @@ impl Freezer {
         let names: Vec<Arc<str>> = config.tool_harnesses().map(Arc::from).collect();
         for name in names {
             harnesses.extend(self.harness_named(&name, at).filter(|index| !harnesses.contains(index)));
+        }
+    }
+
+    /// An agent has all tools of its harnesses, also one that was denied by its own name.
+    fn refuse_denied(&mut self, denied: &[DeniedTool], harnesses: &[usize], at: &Place) {
+        let denied: HashMap<&str, &Origin> = denied.iter().map(|tool| (&*tool.name, &tool.origin)).collect();
+        if denied.is_empty() {
+            return;
+        }
+        for harness in harnesses.iter().filter_map(|index| Some(&self.harnesses.get(*index)?.harness)) {
+            let tools = (0..harness.len()).filter_map(|index| harness.info(index));
+            for tool in tools.map(|info| info.name.as_ref().unwrap_or(&info.method)) {
+                if let Some(origin) = denied.get(&**tool) {
+                    let (at, tool, harness) = (at.with_origin(origin), tool.to_string(), harness.name().to_owned());
+                    self.problems.push(BuildProblem::DeniedTool { at, tool, harness });
+                }
+            }
         }
     }
 

@@ -6,7 +6,7 @@ use schemars::{JsonSchema, SchemaGenerator};
 use serde::{Serialize, de::DeserializeOwned};
 use serde_json::{Map, Value, value::RawValue};
 
-use super::{Cancellation, FunctionContext, Params};
+use super::{Cancellation, FunctionContext, Params, whole};
 use crate::{error::BoxError, json::Members, message::ToolOutput};
 
 /// An error that the model is shown word for word.
@@ -227,7 +227,10 @@ impl<'a> Arguments<'a> {
 
     pub(crate) fn take<T: DeserializeOwned>(&self, name: &str) -> Result<T, ToolError> {
         let text = self.get(name);
-        serde_json::from_str(text.unwrap_or("null")).map_err(|error| match text {
+        let read = |text: &str| {
+            serde_json::from_str(text).or_else(|error| whole::read_again(error, || serde_json::from_str(text).ok()))
+        };
+        read(text.unwrap_or("null")).map_err(|error| match text {
             Some(_) => wrong_argument(name, &error),
             None => missing_argument(name),
         })
@@ -319,6 +322,50 @@ impl<E: Into<BoxError>> IntoToolError for E {
 /// How the name of every `Result` type begins.
 const RESULT: &str = "core::result::Result<";
 
+/// How the names of types begin that serialize as what is in them does.
+const WRAPPERS: [&str; 7] = [
+    "&mut ",
+    "&",
+    "core::option::Option<",
+    "alloc::boxed::Box<",
+    "alloc::sync::Arc<",
+    "alloc::rc::Rc<",
+    "alloc::borrow::Cow<",
+];
+
+/// The name of what a reference, a box or an option holds, with what may follow it; any other name as it is.
+fn unwrapped(mut name: &str) -> &str {
+    // Compilers differ in whether they write lifetimes that they do not know.
+    while let Some(inner) = WRAPPERS.iter().find_map(|wrapper| name.strip_prefix(wrapper)) {
+        name = inner.strip_prefix("'_, ").unwrap_or(inner);
+    }
+    name
+}
+
+/// Whether a name is that of [`ToolOutput`], if what is unwrapped may follow it.
+fn is_tool_output(name: &str) -> bool {
+    name.strip_prefix(std::any::type_name::<ToolOutput>())
+        .is_some_and(|rest| rest.is_empty() || rest.starts_with(['>', ',']))
+}
+
+/// The output that a serialized value of the type with this name stands for: its own, or that of a success. A `None` is
+/// null, as which neither of them is serialized.
+fn read_output(name: &str, value: Value) -> Result<Result<ToolOutput, ToolError>, serde_json::Error> {
+    let name = unwrapped(name);
+    if value.is_null() {
+        return ToolOutput::serialize_value(&value).map(Ok);
+    }
+    if is_tool_output(name) {
+        return serde_json::from_value(value).map(Ok);
+    }
+    let Some(of_success) = name.strip_prefix(RESULT) else { return ToolOutput::serialize_value(&value).map(Ok) };
+    match serde_json::from_value::<Result<Value, Value>>(value)? {
+        Ok(value) => read_output(of_success, value),
+        Err(Value::String(error)) => Ok(Err(ToolError::new(error))),
+        Err(error) => Ok(Err(ToolError::new(error.to_string()))),
+    }
+}
+
 /// What an [`#[ai_function]`](crate::ai_function) may return: anything that serializes, or a `Result` of it with any
 /// error. A [`ToolOutput`] is passed on as it is.
 #[diagnostic::on_unimplemented(
@@ -334,23 +381,17 @@ pub trait IntoToolOutput {
 #[diagnostic::do_not_recommend]
 impl<T: Serialize> IntoToolOutput for T {
     fn into_tool_output(self) -> Result<ToolOutput, ToolError> {
-        // A `ToolOutput` serializes too, for the journal, but is the output itself, and a `Result` behind `impl Serialize`
-        // still says whether the call failed. Neither can be told from other types by a trait, nor by its id, since a
-        // result need not be `'static`.
+        // A `ToolOutput` serializes too, for the journal, but is the output itself, and a `Result` behind a reference, in a
+        // box or an option, or behind `impl Serialize` still says whether the call failed. Neither can be told from other
+        // types by a trait, nor by its id, since a result need not be `'static`.
         let name = std::any::type_name::<T>();
-        let output = if name == std::any::type_name::<ToolOutput>() {
-            serde_json::to_value(&self).and_then(serde_json::from_value)
-        } else if name.starts_with(RESULT) {
-            match serde_json::to_value(&self).and_then(serde_json::from_value::<Result<Value, Value>>) {
-                Ok(Ok(value)) => ToolOutput::serialize_value(&value),
-                Ok(Err(Value::String(error))) => return Err(ToolError::new(error)),
-                Ok(Err(error)) => return Err(ToolError::new(error.to_string())),
-                Err(error) => Err(error),
-            }
+        let inner = unwrapped(name);
+        let output = if is_tool_output(inner) || inner.starts_with(RESULT) {
+            serde_json::to_value(&self).and_then(|value| read_output(name, value))
         } else {
-            ToolOutput::serialize_value(&self)
+            ToolOutput::serialize_value(&self).map(Ok)
         };
-        output.map_err(|error| ToolError::new(format!("The result could not be written as JSON: {error}.")))
+        output.unwrap_or_else(|error| Err(ToolError::new(format!("The result could not be written as JSON: {error}."))))
     }
 }
 
@@ -381,6 +422,8 @@ mod tests {
         }
         let arguments = Arguments::parse(r#"{"a":"x"}"#, &["a"]).unwrap();
         assert!(arguments.take::<u32>("a").unwrap_err().to_string().contains("`a` is wrong"));
+        let whole = Arguments::parse(r#"{"a":[{"n":2.0}]}"#, &["a"]).unwrap();
+        assert_eq!(whole.take::<Vec<std::collections::BTreeMap<String, u8>>>("a").unwrap()[0]["n"], 2);
         let escaped = Arguments::parse(r#"{"\u0061":7}"#, &["a"]).unwrap();
         assert_eq!(escaped.take::<u32>("a").unwrap(), 7);
     }
@@ -411,5 +454,31 @@ mod tests {
         assert_eq!(Output(output.clone()).into_tool_result().unwrap(), output);
         let failed: Result<ToolOutput, ToolError> = Ok(ToolOutput::error("not today"));
         assert!(Output(failed).into_tool_result().unwrap().is_error());
+    }
+
+    #[test]
+    fn what_holds_a_result_or_an_output_is_one() {
+        fn told<T: IntoToolOutput>(value: T) -> Result<ToolOutput, String> {
+            Output(value).into_tool_result().map_err(|error| error.to_string())
+        }
+        let failed: Result<u8, String> = Err("no".into());
+        assert_eq!(told(&failed).unwrap_err(), "no");
+        let mut changed = failed.clone();
+        assert_eq!(told(&mut changed).unwrap_err(), "no");
+        assert_eq!(told(Box::new(failed.clone())).unwrap_err(), "no");
+        assert_eq!(told(Some(Box::new(&failed))).unwrap_err(), "no");
+        assert_eq!(told(Cow::Borrowed(&failed)).unwrap_err(), "no");
+        assert_eq!(told(Box::new(Ok::<_, String>(failed.clone()))).unwrap_err(), "no");
+        assert_eq!(told(Some(Ok::<u8, String>(1))).unwrap().text(), "1");
+        assert_eq!(told(Some(Ok::<(), String>(()))).unwrap().text(), "null");
+        assert_eq!(told(None::<Result<u8, String>>).unwrap().text(), "null");
+        let output = ToolOutput::error("not today");
+        assert_eq!(told(&output).unwrap(), output);
+        assert_eq!(told(Box::new(output.clone())).unwrap(), output);
+        assert_eq!(told(Some(output.clone())).unwrap(), output);
+        assert_eq!(told(Box::new(Ok::<_, String>(output.clone()))).unwrap(), output);
+        assert_eq!(told(None::<ToolOutput>).unwrap().text(), "null");
+        // Lists of them are values like others.
+        assert_eq!(told(vec![failed]).unwrap().text(), r#"[{"Err":"no"}]"#);
     }
 }

@@ -14,6 +14,7 @@ mod param;
 mod policy;
 mod run_config;
 mod sub_agent;
+mod whole;
 
 pub(crate) use self::{
     advice::{Advice, Written},
@@ -22,7 +23,7 @@ pub(crate) use self::{
     function::sentence,
     identity::same,
     policy::exclusive,
-    sub_agent::{CarriedHarness, FileEntry},
+    sub_agent::{CarriedHarness, DeniedTool, FileEntry},
 };
 pub use self::{
     budget::{Budget, BudgetLimit, Price, PriceTable},

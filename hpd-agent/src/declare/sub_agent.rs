@@ -78,6 +78,7 @@ pub struct SubAgent {
     pub(crate) policies: SubAgentPolicies,
     pub(crate) run_config: Option<Box<SubAgentRunConfig>>,
     pub(crate) tool_harnesses: Vec<CarriedHarness>,
+    pub(crate) denied_tools: Vec<DeniedTool>,
 }
 
 /// A harness that a child carries.
@@ -99,6 +100,13 @@ pub(crate) struct FileEntry {
     pub(crate) origin: Origin,
     /// What the names of tools mean, if it is one.
     pub(crate) tools: Option<Arc<BTreeMap<Arc<str>, Arc<str>>>>,
+}
+
+/// A name in a definition file of what an agent shall not have.
+#[derive(Debug, Clone)]
+pub(crate) struct DeniedTool {
+    pub(crate) name: Arc<str>,
+    pub(crate) origin: Origin,
 }
 
 /// What a declaration says about its policies; `None` where it says nothing.
@@ -124,6 +132,7 @@ impl SubAgent {
             policies: SubAgentPolicies::default(),
             run_config: None,
             tool_harnesses: Vec::new(),
+            denied_tools: Vec::new(),
         }
     }
 
@@ -307,6 +316,13 @@ impl SubAgent {
     #[cfg_attr(not(feature = "definition-files"), allow(dead_code, reason = "nothing else reads files"))]
     pub(crate) fn with_file_entry(mut self, entry: FileEntry) -> Self {
         self.tool_harnesses.push(CarriedHarness::Entry(entry));
+        self
+    }
+
+    /// What a definition file denies the child.
+    #[cfg_attr(not(feature = "definition-files"), allow(dead_code, reason = "nothing else reads files"))]
+    pub(crate) fn with_denied_tools(mut self, denied: Vec<DeniedTool>) -> Self {
+        self.denied_tools = denied;
         self
     }
 

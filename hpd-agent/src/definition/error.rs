@@ -188,6 +188,27 @@ pub enum DefinitionProblem {
         /// The name that gives the harness.
         other: String,
     },
+    /// A list of denied tools that takes nothing away.
+    #[error(
+        "{at}: `disallowedTools` takes nothing away: the agent has {has}; name one of these, or leave the field out (of a \
+         harness, no single tool can be taken away)"
+    )]
+    DeniesNothing {
+        /// Where the first is denied.
+        at: String,
+        /// By which names it has harnesses.
+        has: String,
+    },
+    /// Policies of which one makes another meaningless.
+    #[error("{at}: {text}{remedy}")]
+    Excluded {
+        /// Where the policy is.
+        at: String,
+        /// What is wrong.
+        text: &'static str,
+        /// What to do.
+        remedy: &'static str,
+    },
     /// Two definitions of one name.
     #[error("two definitions are named `{name}`: {first} and {second}; give one of them another name")]
     Duplicate {
@@ -220,6 +241,8 @@ impl DefinitionProblem {
             Self::NotSupported { .. } => "not_supported",
             Self::UnknownModel { .. } => "unknown_model",
             Self::DeniedAndGiven { .. } => "denied_and_given",
+            Self::DeniesNothing { .. } => "denies_nothing",
+            Self::Excluded { .. } => "excluded_policies",
             Self::Duplicate { .. } => "duplicate_definition",
         }
     }

@@ -15,8 +15,8 @@ use crate::{
     chat::{ChatConfig, ChatOptions},
     compaction::ForkCompaction,
     declare::{
-        AgentConfig, AgentInvocationModePolicy, BackgroundNotification, FileEntry, Origin, Recursion, SubAgent,
-        SubAgentAvailability, SubAgentContextPolicy, SubAgentLifecycle,
+        AgentConfig, AgentInvocationModePolicy, BackgroundNotification, DeniedTool, FileEntry, Origin, Recursion,
+        SubAgent, SubAgentAvailability, SubAgentContextPolicy, SubAgentLifecycle, Written, exclusive,
     },
     error::nearest,
     id::rules,
@@ -64,6 +64,9 @@ const REFUSED: &[(&str, &str)] = &[
     ),
     ("experimental", "what is in it belongs to another program: remove it"),
 ];
+
+/// So many names of harnesses are told.
+const MOST_NAMES: usize = 10;
 
 const EFFORTS: &[&str] = &["low", "medium", "high", "xhigh", "max"];
 const COLORS: &[&str] = &["red", "blue", "green", "yellow", "purple", "orange", "pink", "cyan"];
@@ -149,9 +152,8 @@ struct Draft {
     invocation_mode: Option<AgentInvocationModePolicy>,
     availability: Option<SubAgentAvailability>,
     recursion: Option<Recursion>,
-    lifecycle: Option<SubAgentLifecycle>,
-    fork_compaction: Option<ForkCompaction>,
-    background_notification: Option<BackgroundNotification>,
+    fork_compaction: Option<(String, ForkCompaction)>,
+    background_notification: Option<(String, BackgroundNotification)>,
     harnesses: Vec<Name>,
     metadata: Map<String, Value>,
 }
@@ -211,17 +213,26 @@ impl Draft {
             }
             "lifecycle" => {
                 let choices = [("OneShot", Lifecycle::OneShot), ("Continuable", Lifecycle::Continuable)];
-                self.lifecycle = Some(given.choice(&choices)?);
+                if given.choice(&choices)? == Lifecycle::Continuable {
+                    let advice = "in this version an agent ends with its answer: leave it out";
+                    return Err(given.refused("`lifecycle: Continuable`", advice).into());
+                }
             }
             "fork_compaction" => {
                 let choices = [("Inherit", ForkCompaction::Inherit), ("Disable", ForkCompaction::Disable)];
-                self.fork_compaction = Some(given.choice_or_object(&choices)?);
+                let compaction = given.choice_or_object(&choices)?;
+                if matches!(compaction, ForkCompaction::Apply(_)) {
+                    let advice = "this version cannot apply it: write `Inherit` or `Disable`";
+                    return Err(given.refused(format!("a specification in `{}`", given.field.name), advice).into());
+                }
+                self.fork_compaction = Some((given.at(), compaction));
             }
             "background_notification" => {
-                self.background_notification = Some(given.choice_or_object(&[("None", BackgroundNotification::None)])?);
+                let notification = given.choice_or_object(&[("None", BackgroundNotification::None)])?;
+                self.background_notification = Some((given.at(), notification));
             }
             "tool_harnesses" => self.harnesses = given.names()?,
-            "metadata" => self.metadata = given.object()?,
+            "metadata" => self.metadata = given.metadata()?,
             refused => given.unless_empty(advice(refused))?,
         }
         Ok(())
@@ -243,8 +254,17 @@ impl Draft {
             text
         };
         let name = self.name.as_ref().map(|name| name.text.as_str());
-        let name = required("name", name, "name: write `name: …`, the name of the tool");
-        let description = "description: write `description: …`, when the agent is to be used";
+        let (name_as, description) = match self.in_markdown {
+            true => (
+                "name: write `name: …`, the name of the tool",
+                "description: write `description: …`, when the agent is to be used",
+            ),
+            false => (
+                "name: write it as `\"name\": \"…\"`, the name of the tool",
+                "description: write it as `\"description\": \"…\"`, when the agent is to be used",
+            ),
+        };
+        let name = required("name", name, name_as);
         let description = required("description", self.description.as_deref(), description);
         let prompt = match self.in_markdown {
             true => "prompt: write it after the front matter",
@@ -252,20 +272,20 @@ impl Draft {
         };
         let prompt = required("prompt", self.prompt.as_deref(), prompt);
         if let (Some(text), Some(Name { line, .. })) = (&name, &self.name)
-            && let Err(rule) = rules::tool_name(text)
+            && let Err(expected) = self.legal_name(text)
         {
             let (at, found) = (place(path, *line), format!("the text `{}`", cut(text)));
-            problems.push(DefinitionProblem::WrongValue {
-                at,
-                field: "name".to_owned(),
-                found,
-                expected: rule.to_owned(),
-            });
+            problems.push(DefinitionProblem::WrongValue { at, field: "name".to_owned(), found, expected });
         }
         let harnesses = self.carried(files, (path, line), problems);
         let chat = self.chat(files).map_err(|problem| problems.push(problem)).ok();
         let mode = self.mode().map_err(|problem| problems.push(problem)).ok();
         let metadata = self.labels().map_err(|problem| problems.push(problem)).ok();
+        // As in the programs that these files come from: such an agent knows what it is told, and nothing else.
+        let context = self.context.unwrap_or(SubAgentContextPolicy::Fresh);
+        if let Some(mode) = mode {
+            problems.extend(self.excluded(context, mode.unwrap_or_default()));
+        }
 
         let (name, description, prompt) = (name?, description?, prompt?);
         let (chat, mode, metadata) = (chat?, mode?, metadata?);
@@ -276,8 +296,6 @@ impl Draft {
         if let Some(turns) = self.max_turns {
             config = config.with_max_iterations(turns);
         }
-        // As in the programs that these files come from: such an agent knows what it is told, and nothing else.
-        let context = self.context.unwrap_or(SubAgentContextPolicy::Fresh);
         let agent_id = self.agent_id.as_deref().unwrap_or(&name);
         let mut sub_agent =
             SubAgent::from_config(agent_id, config).with_description(description).with_context_policy(context);
@@ -290,18 +308,44 @@ impl Draft {
         if let Some(recursion) = self.recursion {
             sub_agent = sub_agent.with_recursion(recursion);
         }
-        if let Some(lifecycle) = self.lifecycle {
-            sub_agent = sub_agent.with_lifecycle(lifecycle);
-        }
-        if let Some(compaction) = self.fork_compaction {
+        if let Some((_, compaction)) = self.fork_compaction {
             sub_agent = sub_agent.with_fork_compaction(compaction);
         }
-        if let Some(notification) = self.background_notification {
+        if let Some((_, notification)) = self.background_notification {
             sub_agent = sub_agent.with_background_notification(notification);
         }
         sub_agent = metadata.into_iter().fold(sub_agent, |child, (key, value)| child.with_metadata(key, value));
         sub_agent = harnesses.into_iter().fold(sub_agent, SubAgent::with_file_entry);
-        Some((name, sub_agent))
+        let origin = |line| Origin::File { path: Arc::clone(path), line };
+        let denied =
+            self.denied.iter().map(|tool| DeniedTool { name: tool.text.as_str().into(), origin: origin(tool.line) });
+        Some((name, sub_agent.with_denied_tools(denied.collect())))
+    }
+
+    /// The rules for the name of a tool, and those for the id of the agent if it has no other.
+    fn legal_name(&self, name: &str) -> Result<(), String> {
+        rules::tool_name(name)?;
+        if self.agent_id.is_some() || self.wrong.contains(&"agent_id") {
+            return Ok(());
+        }
+        rules::agent_id(name).map_err(|rule| {
+            format!("{rule}, where it is the id of the agent too (or give the agent another id with `agent_id`)")
+        })
+    }
+
+    /// Policies that mean nothing beside the others.
+    fn excluded(&self, context: SubAgentContextPolicy, mode: AgentInvocationModePolicy) -> Vec<DefinitionProblem> {
+        let compaction = self.fork_compaction.as_ref();
+        let compaction = compaction.map(|(at, compaction)| (at, exclusive::fork_compaction(compaction, context)));
+        let notification = self.background_notification.as_ref();
+        let notification = notification.map(|(at, _)| (at, exclusive::background_notification(mode)));
+        let all = [compaction, notification].into_iter().flatten();
+        let problem = |at: &String, excluded: exclusive::Excluded| DefinitionProblem::Excluded {
+            at: at.clone(),
+            text: excluded.what,
+            remedy: excluded.remedy.to(Written::File),
+        };
+        all.filter_map(|(at, checked)| checked.err().map(|excluded| problem(at, excluded))).collect()
     }
 
     /// The entries by which the agent has its harnesses. `line`: where the definition begins.
@@ -311,7 +355,7 @@ impl Draft {
         (path, line): (&Arc<str>, u32),
         problems: &mut Vec<DefinitionProblem>,
     ) -> Vec<FileEntry> {
-        if self.wrong.contains(&"tools") {
+        if ["tools", "tool_harnesses", "disallowedTools"].iter().any(|field| self.wrong.contains(field)) {
             return Vec::new();
         }
         let meant = |tool: &str| files.tools.get(tool).cloned().unwrap_or_else(|| tool.into());
@@ -328,7 +372,9 @@ impl Draft {
         let own = |name: &Name| entry(&name.text, name.text.as_str().into(), name.line, false);
         given.extend(self.harnesses.iter().map(own));
         let denied: HashSet<&str> = self.denied.iter().map(|tool| tool.text.as_str()).collect();
+        let before = given.len();
         given.retain(|entry| !denied.contains(&*entry.written));
+        let told = problems.len();
         let kept: HashMap<&str, &str> = given.iter().rev().map(|entry| (&*entry.harness, &*entry.written)).collect();
         for tool in &self.denied {
             let harness = meant(&tool.text);
@@ -340,6 +386,14 @@ impl Draft {
                     other: (*other).to_owned(),
                 });
             }
+        }
+        if let ([first, ..], true, true) = (self.denied.as_slice(), before > 0, problems.len() == told)
+            && before == given.len()
+        {
+            let has = given.iter().take(MOST_NAMES).map(|entry| format!("`{}`", cut(&entry.written)));
+            let more = if before > MOST_NAMES { ", and more" } else { "" };
+            let has = format!("{}{more}", has.collect::<Vec<_>>().join(", "));
+            problems.push(DefinitionProblem::DeniesNothing { at: place(path, first.line), has });
         }
         given
     }

@@ -6,7 +6,7 @@ use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
 
 use super::{DefinitionProblem, Field, cut, cut_reason, place};
-use crate::declare::SubAgentAvailability;
+use crate::{declare::SubAgentAvailability, event::RESERVED_METADATA};
 
 /// The value of a field.
 pub(super) struct Given {
@@ -64,6 +64,20 @@ impl Given {
 
     pub(super) fn object(&self) -> Result<Map<String, Value>, DefinitionProblem> {
         self.field.value.as_object().cloned().ok_or_else(|| self.wrong("an object of keys and values"))
+    }
+
+    /// An object without the keys that the runtime sets.
+    pub(super) fn metadata(&self) -> Result<Map<String, Value>, DefinitionProblem> {
+        let metadata = self.object()?;
+        match metadata.keys().find(|key| RESERVED_METADATA.contains(&key.as_str())) {
+            None => Ok(metadata),
+            Some(key) => Err(DefinitionProblem::WrongValue {
+                at: self.at(),
+                field: self.field.name.clone(),
+                found: format!("an object with the key `{key}`"),
+                expected: "one without it, which the runtime sets itself: choose another name".to_owned(),
+            }),
+        }
     }
 
     pub(super) fn one_of(&self, legal: &[&'static str]) -> Result<String, DefinitionProblem> {
@@ -135,7 +149,10 @@ impl Given {
 
     /// Of what an agent does not have by itself, nothing has to be taken away.
     pub(super) fn denied_tools(&self) -> Result<Vec<Name>, Wrong> {
-        self.names_unless(no_name)
+        self.names_unless(|name| {
+            let all = "name the harnesses that the agent shall not have, or write `tools: []` for an agent without any";
+            if name == "*" { Some(all) } else { no_name(name) }
+        })
     }
 
     /// The names, unless `refuse` has an advice against one of them.

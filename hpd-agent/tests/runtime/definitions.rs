@@ -155,35 +155,13 @@ Work.
     assert_eq!(definitions(team).await, expected);
 }
 
-#[tokio::test]
-async fn what_this_version_cannot_do_is_refused_when_the_agent_is_built() {
-    let text = |fields: &str| format!("---\nname: a\ndescription: A.\n{fields}\n---\nDo it.\n");
-    for (fields, argument) in [
-        ("lifecycle: Continuable", "`lifecycle = Continuable`"),
-        (
-            "fork_compaction:\n  kind: enabled\n  specification:\n    point: {kind: currentHead}\n    strategy: {kind: removal}",
-            "`fork_compaction = ",
-        ),
-    ] {
-        let team = files().with_markdown("folder/a.md", text(fields)).load("team").unwrap();
-        let client = ScriptedChatClient::texts(["x"]);
-        let builder = builder(&client).with_dynamic_registry(registry()).with_dynamic_harness(team);
-        let error = builder.build().await.unwrap_err().to_string();
-        assert!(error.contains(argument) && error.contains("`team.a` (folder/a.md:1)"), "{fields}: {error}");
-    }
-}
-
 /// Whoever writes a file has fields, and neither attributes nor methods.
 #[tokio::test]
 async fn advice_for_files_speaks_of_fields() {
-    for (fields, advice) in [
-        ("fork_compaction: Disable", "write `context: Fork` or `context: ModelChoice`"),
-        ("background_notification: None", "write `invocation_mode: BackgroundOnly` or `invocation_mode: ModelChoice`"),
-        (
-            "availability: any_allowed_depth\ntool_harnesses: team",
-            "bound one of them with `availability: 2`, or permit it with `recursion: Allowed`",
-        ),
-    ] {
+    for (fields, advice) in [(
+        "availability: any_allowed_depth\ntool_harnesses: team",
+        "bound one of them with `availability: 2`, or permit it with `recursion: Allowed`",
+    )] {
         let text = format!("---\nname: a\ndescription: A.\n{fields}\n---\nDo it.\n");
         let team = files().with_markdown("a.md", text).load("team").unwrap();
         let error = builder(&ScriptedChatClient::texts(["x"])).with_dynamic_harness(team).build().await.unwrap_err();
@@ -250,6 +228,29 @@ fn fields_that_are_wrong_are_named_with_what_is_right() {
         "disallowedTools: Grep\ntools: Read",
         &["`Grep` is denied", "`files.read`", "`Read`"],
     );
+    refused_field("not_supported", "disallowedTools: \"*\"", &["`tools: []`"]);
+    refused_field(
+        "denies_nothing",
+        "disallowedTools: Raed\ntools: [Read, notes]",
+        &["the agent has `Read`, `notes`", "leave the field out"],
+    );
+    refused_field("not_supported", "lifecycle: continuable", &["`lifecycle: Continuable`", "leave it out"]);
+    refused_field(
+        "not_supported",
+        "fork_compaction: {kind: enabled, specification: {point: {kind: currentHead}, strategy: {kind: removal}}}",
+        &["a specification in `fork_compaction`", "write `Inherit` or `Disable`"],
+    );
+    refused_field("wrong_value", "metadata: {team: x, kind: y}", &["the key `kind`", "choose another name"]);
+    let context = "write `context: Fork` or `context: ModelChoice`";
+    refused_field("excluded_policies", "fork_compaction: Disable", &[context]);
+    let mode = "write `invocation_mode: BackgroundOnly` or `invocation_mode: ModelChoice`";
+    refused_field("excluded_policies", "background_notification: None", &[mode]);
+    for name in ["_a", "-a"] {
+        let text = format!("---\ndescription: A.\nname: {name}\n---\nDo it.\n");
+        refused("wrong_value", Some(3), &text, &[&format!("`{name}`"), "with `agent_id`"]);
+        let text = text.replace("\nname", "\nagent_id: a\nname");
+        files().with_markdown("a.md", text).load("team").unwrap();
+    }
     refused_field("contradiction", "background: true\ninvocation_mode: SynchronousOnly", &["`invocation_mode`"]);
     refused_field("contradiction", "color: red\nmetadata: {color: blue}", &["`metadata`"]);
     for field in ["skills", "mcpServers", "hooks", "memory", "isolation", "initialPrompt", "experimental"] {
@@ -372,6 +373,29 @@ Do it.
     assert_eq!(told.len(), 5, "{error}");
 }
 
+#[tokio::test]
+async fn a_denied_tool_of_a_harness_that_the_agent_has_is_told_at_its_line() {
+    let text = "---
+name: a
+description: A.
+tools: Read, Write
+disallowedTools:
+  - Write
+  - read
+  - elsewhere
+---
+Do it.
+";
+    let team = files().with_markdown("a.md", text).load("team").unwrap();
+    let client = ScriptedChatClient::texts(["x"]);
+    let builder = builder(&client).with_dynamic_registry(registry()).with_dynamic_harness(team);
+    let error = builder.build().await.unwrap_err();
+    let [problem] = error.problems() else { panic!("{error}") };
+    assert_eq!(problem.code(), "denied_tool");
+    let told = problem.to_string();
+    assert!(told.starts_with("`team.a` (a.md:7): `read` is denied") && told.contains("`files.read`"), "{told}");
+}
+
 #[test]
 fn texts_that_are_no_definitions_are_refused_in_sentences() {
     refused("no_front_matter", None, "You are a reviewer.", &["the first line of a definition is `---`"]);
@@ -425,6 +449,7 @@ fn json_is_refused_with_the_line_of_what_is_wrong() {
         ("{}", "syntax", "agents.json:1: holds no definition"),
         ("{\n  \"a\": {\n    \"prompt\": \"x\",\n  }\n}", "syntax", "agents.json:4: "),
         ("{\n  \"a\": [\n  ]\n}", "syntax", "agents.json:2: "),
+        ("[{\"description\": \"A.\", \"prompt\": \"x\"}]", "missing_field", "`\"name\": \"…\"`"),
         ("[\n  7\n]", "syntax", "agents.json:2: "),
         ("{\n\"a\": {\"description\": \"A.\",\n\"prompt\": \"x\",\n\"tool\": []}}", "unknown_field", "agents.json:4: "),
         ("{\"a\": {\"description\": \"A.\"}}", "missing_field", "`\"prompt\": \"…\"`"),

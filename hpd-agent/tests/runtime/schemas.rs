@@ -257,3 +257,74 @@ async fn what_strict_mode_makes_null_counts_as_left_out() {
     // A null for what must be there is wrong as ever.
     assert!(results[1].output.text().contains("`search` is wrong"), "{}", results[1].output.text());
 }
+
+#[derive(Debug, PartialEq, Deserialize, schemars::JsonSchema)]
+#[serde(tag = "t")]
+enum Tagged {
+    A {
+        #[serde(default)]
+        a: u8,
+    },
+    B,
+}
+
+#[derive(Debug, PartialEq, Deserialize, schemars::JsonSchema)]
+enum External {
+    C {
+        #[serde(default)]
+        c: u8,
+    },
+}
+
+#[derive(Debug, Deserialize, schemars::JsonSchema)]
+#[allow(dead_code, reason = "its fields are shown")]
+struct Flat<T> {
+    #[serde(default)]
+    z: u8,
+    #[serde(flatten)]
+    of: T,
+}
+
+#[derive(Default)]
+struct Flattened;
+
+#[tool_harness]
+impl Flattened {
+    /// Of an enum with a tag.
+    #[ai_function]
+    fn tagged(&self, f: Flat<Tagged>) -> String {
+        format!("{f:?}")
+    }
+
+    /// Of an enum without.
+    #[ai_function]
+    fn external(&self, f: Flat<External>) -> String {
+        format!("{f:?}")
+    }
+
+    /// Of an enum that may be missing.
+    #[ai_function]
+    fn maybe(&self, f: Flat<Option<Tagged>>) -> String {
+        format!("{f:?}")
+    }
+}
+
+#[tokio::test]
+async fn a_null_beside_a_flattened_enum_counts_as_left_out() {
+    let calls = [
+        ("tagged", json!({"z": null, "t": "A", "a": 1}), "Flat { z: 0, of: A { a: 1 } }"),
+        ("tagged", json!({"z": 1, "t": "A", "a": null}), "Flat { z: 1, of: A { a: 0 } }"),
+        ("tagged", json!({"z": null, "t": "B"}), "Flat { z: 0, of: B }"),
+        ("external", json!({"z": null, "C": {"c": null}}), "Flat { z: 0, of: C { c: 0 } }"),
+        ("maybe", json!({"z": null}), "Flat { z: 0, of: None }"),
+        ("maybe", json!({"z": null, "t": "A", "a": 1}), "Flat { z: 0, of: Some(A { a: 1 }) }"),
+    ];
+    let replies = calls.iter().map(|(tool, f, _)| Reply::tool_call(*tool, json!({ "f": f })));
+    let info = ClientInfo::new("openai", "model").with_schema_profile(SchemaProfile::OpenAi);
+    let script = ScriptedChatClient::replies(replies.chain([Reply::text("done")])).with_info(info);
+    let agent = builder(&script).with_tool_harness::<Flattened>().build().await.unwrap();
+    let result = agent.run("Go.").await.unwrap();
+    let results = results(&agent, &result).await;
+    let told: Vec<&str> = results.iter().map(|result| result.output.text()).collect();
+    assert_eq!(told, calls.map(|(_, _, expected)| expected));
+}

@@ -16,12 +16,18 @@ use crate::json::Members;
 /// levels of the arguments, which no type could be read from: what is null there stays.
 const LEVELS: usize = 128;
 
+/// So many unions may speak of one value. What further ones say is not asked, so that what is null may stay.
+const MOST_GROUPS: usize = 64;
+
 /// The text without members that are null where the schema has no null. What stays keeps its text.
 pub(in crate::chat) fn without_nulls<'a>(canonical: &Value, arguments: &'a str) -> Cow<'a, str> {
     let Ok(raw) = serde_json::from_str::<&RawValue>(arguments) else { return arguments.into() };
     let walk = Walk { root: canonical, nullable: RefCell::default() };
-    walk.value(raw.get(), &[canonical], 0).map_or(Cow::Borrowed(arguments), Cow::Owned)
+    walk.value(raw.get(), &[vec![canonical]], 0).map_or(Cow::Borrowed(arguments), Cow::Owned)
 }
+
+/// Schemas of which a value has to fit one.
+type Group<'s> = Vec<&'s Value>;
 
 struct Walk<'s> {
     root: &'s Value,
@@ -29,158 +35,47 @@ struct Walk<'s> {
     nullable: RefCell<HashMap<*const Value, bool>>,
 }
 
-/// A member of an object, and what has been found out about it.
-struct Asked<'o, 's> {
-    members: &'o [(Cow<'o, str>, &'o RawValue)],
-    name: &'o str,
-    said: HashMap<*const Value, Said<'s>>,
-    fit: HashMap<*const Value, bool>,
-}
-
-/// What is said of a member of an object.
-#[derive(Clone)]
-struct Said<'s> {
-    /// What it may have to fit; empty: nothing is said of it.
-    schemas: Vec<&'s Value>,
-    accepts_null: bool,
-    is_required: bool,
-}
-
-impl<'s> Said<'s> {
-    fn nothing() -> Self {
-        Self { schemas: Vec::new(), accepts_null: true, is_required: false }
-    }
-
-    /// Both hold.
-    fn and(self, other: Self) -> Self {
-        Self {
-            accepts_null: self.accepts_null && other.accepts_null,
-            is_required: self.is_required || other.is_required,
-            schemas: merged(self.schemas, other.schemas),
-        }
-    }
-
-    /// One of them holds.
-    fn or(self, other: Self) -> Self {
-        Self {
-            accepts_null: self.accepts_null || other.accepts_null,
-            is_required: self.is_required && other.is_required,
-            schemas: merged(self.schemas, other.schemas),
-        }
-    }
-}
-
-/// Each once.
-fn merged<'s>(mut schemas: Vec<&'s Value>, others: Vec<&'s Value>) -> Vec<&'s Value> {
-    for other in others {
-        if !schemas.iter().any(|schema| std::ptr::eq(*schema, other)) {
-            schemas.push(other);
-        }
-    }
-    schemas
-}
-
 impl<'s> Walk<'s> {
-    /// The new text, if something was taken out. A value has to fit one of the schemas, or is not known to any.
-    fn value(&self, text: &str, schemas: &[&'s Value], level: usize) -> Option<String> {
+    /// The new text, if something was taken out. The value has to fit each of the groups.
+    fn value(&self, text: &str, groups: &[Group<'s>], level: usize) -> Option<String> {
         match text.bytes().next() {
-            _ if level >= LEVELS || schemas.is_empty() => None,
-            Some(b'{') => self.object(text, schemas, level),
-            Some(b'[') => self.array(text, schemas, level),
+            _ if level >= LEVELS || groups.is_empty() => None,
+            Some(b'{') => self.object(text, groups, level),
+            Some(b'[') => self.array(text, groups, level),
             _ => None,
         }
     }
 
-    fn object(&self, text: &str, schemas: &[&'s Value], level: usize) -> Option<String> {
+    fn object(&self, text: &str, groups: &[Group<'s>], level: usize) -> Option<String> {
         let Members(members) = serde_json::from_str(text).ok()?;
+        let spoken = Spoken::new(self, "object", &members);
         let mut changed = false;
         let mut kept = Vec::with_capacity(members.len());
-        let mut asked = Asked { members: &members, name: "", said: HashMap::new(), fit: HashMap::new() };
         for (name, value) in &members {
             let text = value.get();
-            asked.name = name;
-            asked.said.clear();
-            let said = self.either(schemas.iter().copied(), &mut asked);
-            // What nobody says anything of stays, for the type to judge, and so does what has to be there.
-            if text == "null" && !said.schemas.is_empty() && !said.accepts_null && !said.is_required {
+            if text == "null" && spoken.of_null(name, groups) == OfNull::LeftOut {
                 changed = true;
                 continue;
             }
-            let inner = self.value(text, &said.schemas, level + 1);
+            let inner = self.value(text, &spoken.parts(groups, &|schema| property(schema, name)), level + 1);
             changed |= inner.is_some();
             kept.push(format!("{}:{}", Value::from(&**name), inner.as_deref().unwrap_or(text)));
         }
         changed.then(|| format!("{{{}}}", kept.join(",")))
     }
 
-    /// What a schema says of a member of an object: it, what it refers to and all of its `allOf` together, and one of its
-    /// alternatives.
-    fn says(&self, schema: &'s Value, asked: &mut Asked<'_, 's>) -> Said<'s> {
-        if let Some(known) = asked.said.get(&from_ref(schema)) {
-            return known.clone();
-        }
-        // So it is in a circle, which does not say otherwise.
-        asked.said.insert(schema, Said::nothing());
-        let mut said = Said::nothing();
-        if let Some(own) = property(schema, asked.name) {
-            said.schemas.push(own);
-            said.accepts_null = self.accepts_null(own, 0);
-        }
-        said.is_required = is_required(schema, asked.name);
-        let branches = |keyword: &str| schema.get(keyword).and_then(Value::as_array).into_iter().flatten();
-        for part in branches("allOf").chain(self.referred(schema)) {
-            said = said.and(self.says(part, asked));
-        }
-        for union in ["oneOf", "anyOf"] {
-            if schema.get(union).is_some() {
-                said = said.and(self.either(branches(union), asked));
-            }
-        }
-        asked.said.insert(schema, said.clone());
-        said
-    }
-
-    /// What those say together that the object can fit: of these it has to fit one.
-    fn either(&self, branches: impl Iterator<Item = &'s Value> + Clone, asked: &mut Asked<'_, 's>) -> Said<'s> {
-        let mut fitting: Vec<&Value> = branches.clone().filter(|branch| self.fits(branch, asked)).collect();
-        if fitting.is_empty() {
-            fitting = branches.collect();
-        }
-        let said: Vec<Said<'s>> = fitting.into_iter().map(|branch| self.says(branch, asked)).collect();
-        said.into_iter().reduce(Said::or).unwrap_or_else(Said::nothing)
-    }
-
-    /// Whether the object has what a schema requires, and the tags that it wants.
-    fn fits(&self, schema: &'s Value, asked: &mut Asked<'_, 's>) -> bool {
-        if let Some(known) = asked.fit.get(&from_ref(schema)) {
-            return *known;
-        }
-        asked.fit.insert(schema, true);
-        let is_object = schema.get("type").and_then(types).is_none_or(|names| names.contains(&"object"));
-        let branches = |keyword: &str| schema.get(keyword).and_then(Value::as_array).into_iter().flatten();
-        let fits = is_object
-            && has_tags(asked.members, schema)
-            && branches("allOf").chain(self.referred(schema)).all(|part| self.fits(part, asked))
-            && ["oneOf", "anyOf"]
-                .into_iter()
-                .all(|union| schema.get(union).is_none() || branches(union).any(|branch| self.fits(branch, asked)));
-        asked.fit.insert(schema, fits);
-        fits
-    }
-
-    fn array(&self, text: &str, schemas: &[&'s Value], level: usize) -> Option<String> {
+    fn array(&self, text: &str, groups: &[Group<'s>], level: usize) -> Option<String> {
         let values: Vec<&RawValue> = serde_json::from_str(text).ok()?;
-        let alternatives = self.of_arrays(schemas);
+        let spoken = Spoken::new(self, "array", &[]);
         let mut changed = false;
         let texts: Vec<String> = values
             .iter()
             .enumerate()
             .map(|(index, value)| {
-                let of = |schema: &&'s Value| {
+                let item = |schema: &'s Value| {
                     schema.get("prefixItems").and_then(|all| all.get(index)).or_else(|| schema.get("items"))
                 };
-                let schemas: Vec<&Value> = alternatives.iter().filter_map(of).collect();
-                let inner = self.value(value.get(), &schemas, level + 1);
+                let inner = self.value(value.get(), &spoken.parts(groups, &item), level + 1);
                 changed |= inner.is_some();
                 inner.unwrap_or_else(|| value.get().to_owned())
             })
@@ -188,26 +83,13 @@ impl<'s> Walk<'s> {
         changed.then(|| format!("[{}]", texts.join(",")))
     }
 
-    /// The schemas that an array may have to fit: behind references, and in alternatives. Each is there once, however many
-    /// ways lead to it.
-    fn of_arrays(&self, schemas: &[&'s Value]) -> Vec<&'s Value> {
-        let mut found = Vec::new();
-        let mut seen = HashSet::new();
-        let mut open: Vec<&Value> = schemas.iter().rev().copied().collect();
-        while let Some(schema) = open.pop() {
-            if !seen.insert(from_ref(schema))
-                || schema.get("type").and_then(types).is_some_and(|names| !names.contains(&"array"))
-            {
-                continue;
-            }
-            found.push(schema);
-            // What was put in last is looked at first.
-            for union in ["oneOf", "anyOf", "allOf"] {
-                open.extend(schema.get(union).and_then(Value::as_array).into_iter().flatten().rev());
-            }
-            open.extend(self.referred(schema));
-        }
-        found
+    /// What has to hold besides what the schema says itself: behind its reference, in `allOf`, and one of each union.
+    fn beside(&self, schema: &'s Value) -> Vec<Group<'s>> {
+        let listed = |keyword: &str| schema.get(keyword).and_then(Value::as_array).into_iter().flatten();
+        let unions = ["oneOf", "anyOf"].map(|keyword| listed(keyword).collect::<Group<'s>>());
+        let referred = self.referred(schema).into_iter();
+        let all = referred.chain(listed("allOf")).map(|schema| vec![schema]);
+        all.chain(unions.into_iter().filter(|union| !union.is_empty())).collect()
     }
 
     fn referred(&self, schema: &Value) -> Option<&'s Value> {
@@ -249,6 +131,165 @@ impl<'s> Walk<'s> {
     }
 }
 
+/// What schemas say of a null that is a member.
+#[derive(Debug, Clone, Copy, PartialEq)]
+enum OfNull {
+    /// It fits, or nothing is known of the member: for the type to judge.
+    Kept,
+    /// It does not fit, and the member may be absent.
+    LeftOut,
+    /// The member has to be there, whatever else is said of it.
+    Required,
+}
+
+/// What schemas say of one object or list: what stands in one schema, behind its reference and in its `allOf` holds
+/// together, and so does one of each of its unions.
+struct Spoken<'w, 's, 'm> {
+    walk: &'w Walk<'s>,
+    kind: &'static str,
+    members: &'m [(Cow<'m, str>, &'m RawValue)],
+    /// Whether the members fit, of the schemas that were asked.
+    fitting: RefCell<HashMap<*const Value, bool>>,
+}
+
+impl<'w, 's, 'm> Spoken<'w, 's, 'm> {
+    fn new(walk: &'w Walk<'s>, kind: &'static str, members: &'m [(Cow<'m, str>, &'m RawValue)]) -> Self {
+        Self { walk, kind, members, fitting: RefCell::default() }
+    }
+
+    fn of_null(&self, name: &str, groups: &[Group<'s>]) -> OfNull {
+        let mut known = HashMap::new();
+        together(groups.iter().map(|group| self.of_null_in_one(name, group, &mut known, 0)))
+    }
+
+    /// What all that the value may fit agree on.
+    fn of_null_in_one(
+        &self,
+        name: &str,
+        group: &[&'s Value],
+        known: &mut HashMap<*const Value, OfNull>,
+        followed: usize,
+    ) -> OfNull {
+        let mut said =
+            self.possible(group, followed).into_iter().map(|one| self.of_null_by(name, one, known, followed));
+        let first = said.next().unwrap_or(OfNull::Kept);
+        if said.all(|other| other == first) { first } else { OfNull::Kept }
+    }
+
+    fn of_null_by(
+        &self,
+        name: &str,
+        schema: &'s Value,
+        known: &mut HashMap<*const Value, OfNull>,
+        followed: usize,
+    ) -> OfNull {
+        if followed > LEVELS {
+            return OfNull::Kept;
+        }
+        if let Some(known) = known.get(&from_ref(schema)) {
+            return *known;
+        }
+        // So it is in a circle, which adds nothing.
+        known.insert(schema, OfNull::Kept);
+        let own = match property(schema, name) {
+            _ if is_required(schema, name) => OfNull::Required,
+            Some(own) if !self.walk.accepts_null(own, 0) => OfNull::LeftOut,
+            _ => OfNull::Kept,
+        };
+        let groups = self.walk.beside(schema);
+        let others = groups.iter().map(|group| self.of_null_in_one(name, group, known, followed + 1));
+        let said = together(std::iter::once(own).chain(others));
+        known.insert(schema, said);
+        said
+    }
+
+    /// What the schemas say of one part of the value.
+    fn parts(&self, groups: &[Group<'s>], part: &dyn Fn(&'s Value) -> Option<&'s Value>) -> Vec<Group<'s>> {
+        let (mut found, mut told) = (Vec::new(), HashSet::new());
+        let mut seen = HashSet::new();
+        let mut open: Vec<(Group<'s>, usize)> = groups.iter().rev().map(|group| (group.clone(), 0)).collect();
+        while let Some((group, followed)) = open.pop() {
+            if found.len() >= MOST_GROUPS {
+                break;
+            }
+            let said = match self.possible(&group, followed).as_slice() {
+                // Nothing else is possible, so that it holds together with the other groups.
+                [only] if seen.insert(from_ref(*only)) => {
+                    open.extend(self.walk.beside(only).into_iter().rev().map(|group| (group, followed + 1)));
+                    part(only).into_iter().collect()
+                }
+                [_] => Vec::new(),
+                many => self.in_any(many, part),
+            };
+            let places: Vec<*const Value> = said.iter().copied().map(from_ref).collect();
+            if !said.is_empty() && told.insert(places) {
+                found.push(said);
+            }
+        }
+        found
+    }
+
+    /// What any of the schemas say of one part of the value, each once, however many ways lead to it.
+    fn in_any(&self, schemas: &[&'s Value], part: &dyn Fn(&'s Value) -> Option<&'s Value>) -> Group<'s> {
+        let mut found = Vec::new();
+        let mut seen = HashSet::new();
+        let mut open: Vec<&Value> = schemas.iter().rev().copied().collect();
+        while let Some(schema) = open.pop() {
+            if seen.insert(from_ref(schema)) {
+                found.extend(part(schema));
+                let groups = self.walk.beside(schema);
+                open.extend(groups.iter().rev().flat_map(|group| self.possible(group, 0).into_iter().rev()));
+            }
+        }
+        found
+    }
+
+    /// The schemas of a group that the value fits, as far as it is looked at. If it fits none, those that are for values
+    /// of its kind.
+    fn possible(&self, group: &[&'s Value], followed: usize) -> Group<'s> {
+        let of_kind: Group<'s> = group.iter().copied().filter(|schema| is_for(schema, self.kind)).collect();
+        let fitting: Group<'s> = of_kind.iter().copied().filter(|schema| self.fits(schema, followed)).collect();
+        if fitting.is_empty() { of_kind } else { fitting }
+    }
+
+    fn fits(&self, schema: &'s Value, followed: usize) -> bool {
+        if followed > LEVELS {
+            return true;
+        }
+        if let Some(known) = self.fitting.borrow().get(&from_ref(schema)) {
+            return *known;
+        }
+        // So it is in a circle, which does not say otherwise.
+        self.fitting.borrow_mut().insert(schema, true);
+        let one_fits =
+            |group: &Group<'s>| group.iter().any(|schema| is_for(schema, self.kind) && self.fits(schema, followed + 1));
+        let fits = fits(self.members, schema) && self.walk.beside(schema).iter().all(one_fits);
+        self.fitting.borrow_mut().insert(schema, fits);
+        fits
+    }
+}
+
+/// What is said where all of it holds.
+fn together(said: impl Iterator<Item = OfNull>) -> OfNull {
+    said.fold(OfNull::Kept, |so_far, own| match (so_far, own) {
+        (OfNull::Required, _) | (_, OfNull::Required) => OfNull::Required,
+        (OfNull::LeftOut, _) | (_, OfNull::LeftOut) => OfNull::LeftOut,
+        _ => OfNull::Kept,
+    })
+}
+
+/// Whether there may be values of this kind, an object or a list, that fit.
+fn is_for(schema: &Value, kind: &str) -> bool {
+    let is_of_kind = |value: &Value| match kind {
+        "array" => value.is_array(),
+        _ => value.is_object(),
+    };
+    schema != &Value::Bool(false)
+        && schema.get("type").and_then(types).is_none_or(|names| names.contains(&kind))
+        && schema.get("const").is_none_or(is_of_kind)
+        && schema.get("enum").and_then(Value::as_array).is_none_or(|values| values.iter().any(is_of_kind))
+}
+
 /// The schema of a member, by its name or as one of the others.
 fn property<'s>(schema: &'s Value, name: &str) -> Option<&'s Value> {
     let named = schema.get("properties").and_then(|all| all.get(name));
@@ -259,8 +300,8 @@ fn is_required(schema: &Value, name: &str) -> bool {
     schema.get("required").and_then(Value::as_array).is_some_and(|all| all.iter().any(|required| required == name))
 }
 
-/// The same, as far as the schema itself says it.
-fn has_tags(members: &[(Cow<'_, str>, &RawValue)], schema: &Value) -> bool {
+/// Whether an object has what an alternative requires, and the tags that it wants.
+fn fits(members: &[(Cow<'_, str>, &RawValue)], schema: &Value) -> bool {
     let text = |name: &str| members.iter().rev().find(|(own, _)| own == name).map(|(_, value)| value.get());
     let required = schema.get("required").and_then(Value::as_array).into_iter().flatten().filter_map(Value::as_str);
     let named = schema.get("properties").and_then(Value::as_object).into_iter().flatten();

@@ -461,3 +461,42 @@ fn nulls_are_taken_out_where_the_schema_has_none() {
         assert_eq!(without_nulls(&schema, arguments), expected);
     }
 }
+
+#[test]
+fn a_null_has_to_fit_all_that_holds_together() {
+    let branch = |tag, name: &str, of: Value| json!({ "type": "object", "properties": { "t": { "const": tag }, name: of }, "required": ["t"] });
+    let integer = json!({ "type": "integer" });
+    let tagged = json!([branch("A", "a", integer.clone()), branch("B", "b", json!({ "type": ["integer", "null"] }))]);
+    let own = json!({ "z": integer, "same": integer, "in": { "type": "object", "properties": { "v": integer } } });
+    let inner =
+        json!({ "type": "object", "properties": { "in": { "type": "object", "properties": { "w": integer } } } });
+    let flat = json!({ "type": "object", "properties": own, "oneOf": tagged });
+    let external = json!({ "type": "object", "properties": own, "oneOf": [
+        { "type": "object", "properties": { "A": { "type": "object", "properties": { "v": integer } } }, "required": ["A"] },
+        { "type": "object", "properties": { "B": true }, "required": ["B"] },
+    ]});
+    let maybe =
+        json!({ "type": "object", "properties": own, "anyOf": [{ "oneOf": tagged }, { "type": "null" }, true] });
+    let all = json!({ "type": "object", "properties": own, "allOf": [inner, { "required": ["same"] }] });
+    let referred = json!({ "$ref": "#/$defs/Own", "properties": own, "$defs": { "Own": { "anyOf": tagged } } });
+    let untagged = json!({ "type": "object", "properties": own, "anyOf": [
+        { "properties": { "x": integer } }, { "properties": { "x": { "type": "null" } } },
+    ]});
+    for (schema, arguments, expected) in [
+        (&flat, r#"{"z":null,"t":"A","a":1}"#, r#"{"t":"A","a":1}"#),
+        (&flat, r#"{"z":1,"t":"A","a":null}"#, r#"{"z":1,"t":"A"}"#),
+        (&flat, r#"{"z":null,"t":"B"}"#, r#"{"t":"B"}"#),
+        (&flat, r#"{"z":null,"t":"B","b":null}"#, r#"{"t":"B","b":null}"#),
+        (&flat, r#"{"in":{"v":null,"x":null},"t":"A"}"#, r#"{"in":{"x":null},"t":"A"}"#),
+        (&external, r#"{"z":null,"A":{"v":null}}"#, r#"{"A":{}}"#),
+        (&external, r#"{"z":null,"B":{"v":null}}"#, r#"{"B":{"v":null}}"#),
+        (&maybe, r#"{"z":null}"#, "{}"),
+        (&maybe, r#"{"z":null,"t":"B","b":null}"#, r#"{"t":"B","b":null}"#),
+        (&all, r#"{"z":null,"same":null,"in":{"v":null,"w":null}}"#, r#"{"same":null,"in":{}}"#),
+        (&referred, r#"{"z":null,"t":"A","a":null}"#, r#"{"t":"A"}"#),
+        // One of the alternatives takes a null.
+        (&untagged, r#"{"z":null,"x":null}"#, r#"{"x":null}"#),
+    ] {
+        assert_eq!(without_nulls(schema, arguments), expected, "{schema}");
+    }
+}

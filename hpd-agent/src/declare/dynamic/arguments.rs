@@ -4,6 +4,7 @@ use serde_json::{Map, Value};
 use crate::declare::{
     Arguments, Params, ToolError,
     function::{missing_argument, wrong_argument},
+    whole,
 };
 
 /// The arguments of one call of a [`DynamicFunction`](super::DynamicFunction), which fit its declaration.
@@ -51,7 +52,9 @@ impl<'c> DynamicArguments<'c> {
                 }
             }
             Source::Schema(members) => match members.get(name) {
-                Some(value) => T::deserialize(value).map_err(|error| wrong_argument(name, &error)),
+                Some(value) => T::deserialize(value)
+                    .or_else(|error| whole::read_again(error, || Some(value.clone())))
+                    .map_err(|error| wrong_argument(name, &error)),
                 None => T::deserialize(Value::Null).map_err(|_| missing_argument(name)),
             },
         }

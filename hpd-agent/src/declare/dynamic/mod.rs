@@ -314,6 +314,14 @@ mod tests {
             )
             .with_sub_agent("child", SubAgent::from_config("test.child", AgentConfig::new("Child")))
             .with_sub_agent_fn("failing", |_| async { Err::<SubAgent, _>("no definition") })
+            .with_function(
+                DynamicFunction::from_schema(
+                    "typed",
+                    "Takes a number.",
+                    json!({"type": "object", "properties": {"n": {"type": "integer"}}}),
+                ),
+                |arguments, _| Box::pin(async move { Ok(arguments.get::<u8>("n")?) }),
+            )
     }
 
     async fn call(index: usize, arguments: &str) -> Result<String, String> {
@@ -344,6 +352,10 @@ mod tests {
         let shown: Value = serde_json::from_str(&call(1, r#"{"n":1,"more":[true]}"#).await.unwrap()).unwrap();
         assert_eq!(shown, json!({"n": 1, "more": [true]}));
         assert!(call(1, "{}").await.unwrap_err().contains("`n` is missing"));
+        // An integer with a point is one, however the function is declared.
+        assert_eq!(call(0, r#"{"a":1.0,"b":2.0}"#).await, Ok("3".into()));
+        assert_eq!(call(6, r#"{"n":2.0}"#).await, Ok("2".into()));
+        assert!(call(0, r#"{"a":1.5}"#).await.unwrap_err().contains("invalid type: floating point `1.5`"));
         let deep = format!(r#"{{"n":1,"deep":{}{}}}"#, "[".repeat(120), "]".repeat(120));
         assert!(call(1, &deep).await.is_ok());
         let too_deep = format!(r#"{{"n":1,"deep":{}{}}}"#, "[".repeat(500), "]".repeat(500));
@@ -381,7 +393,7 @@ mod tests {
         let lines: Vec<u32> = one.entries.iter().map(|entry| entry.info.origin.line()).collect();
         assert!(lines.windows(2).all(|pair| matches!(pair, [a, b] if a < b)), "{lines:?}");
         assert_ne!(one.key(), other.key());
-        assert_eq!(one.tools().collect::<Vec<_>>(), ["add", "raw", "wrong", "all", "child", "failing"]);
+        assert_eq!(one.tools().collect::<Vec<_>>(), ["add", "raw", "wrong", "all", "child", "failing", "typed"]);
         assert!(format!("{one:?}").contains("\"child\""));
     }
 

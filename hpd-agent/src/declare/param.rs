@@ -114,6 +114,9 @@ impl OwnedParam {
         if earlier.clone().any(|other| other.name == *name) {
             problems.push(format!("two parameters are named `{name}`: give one of them another name"));
         }
+        if self.doc.as_deref().is_some_and(|doc| doc.trim().is_empty()) {
+            problems.push(format!("the description of `{name}` is blank: say what it is for, or give an empty text"));
+        }
         let may_be_left_out = (self.rest.optional)();
         match &self.default {
             Some(Value::Null) if !may_be_left_out => {

@@ -126,9 +126,11 @@ pub enum BuildProblem {
         /// Where the second is declared.
         second: String,
     },
-    /// One harness was given to the builder twice.
-    #[error("harness `{harness}` was given to the builder twice: leave one out")]
+    /// One harness was given twice.
+    #[error("{at}: the harness `{harness}` is given twice: leave one out")]
     DuplicateHarness {
+        /// Where.
+        at: String,
         /// The harness.
         harness: String,
     },

@@ -339,7 +339,7 @@ impl AgentBuilder {
             };
             match place {
                 Some(place) if harnesses.contains(&place) => {
-                    freezer.problems.push(BuildProblem::DuplicateHarness { harness: name });
+                    freezer.problems.push(BuildProblem::DuplicateHarness { at: at.to_string(), harness: name });
                 }
                 place => harnesses.extend(place),
             }

@@ -1,7 +1,7 @@
 //! Freezing: every declaration of a tree of harnesses is evaluated once, checked, and turned into tools.
 
 use std::{
-    collections::HashMap,
+    collections::{HashMap, HashSet},
     fmt,
     panic::AssertUnwindSafe,
     sync::{Arc, OnceLock},
@@ -347,6 +347,12 @@ impl Freezer {
         let agent_id = self.check(at, AgentId::new(agent_id));
         let metadata = self.metadata(at, declared.metadata.map(|make| make()), policies.metadata);
 
+        // The macro has seen those that are written alike.
+        let mut keys = HashSet::new();
+        for twice in declared.tool_harnesses.iter().filter(|harness| !keys.insert(harness.key())) {
+            let (at, harness) = (at.to_string(), twice.name().to_owned());
+            self.problems.push(BuildProblem::DuplicateHarness { at, harness });
+        }
         let mut harnesses = Vec::new();
         let declared = declared.tool_harnesses.iter().copied().map(CarriedHarness::Type);
         for wanted in declared.chain(tool_harnesses) {

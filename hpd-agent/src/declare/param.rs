@@ -59,6 +59,9 @@ impl<'a> ParamInfo<'a> {
         if earlier.iter().any(|other| other.name == name) {
             problems.push(format!("two parameters are named `{name}`: give one of them another name"));
         }
+        if self.doc.is_some_and(|doc| doc.trim().is_empty()) {
+            problems.push(format!("the description of `{name}` is blank: say what it is for, or give an empty text"));
+        }
         if (self.optional)() {
             return;
         }

@@ -54,11 +54,12 @@ impl<'t> File<'t> {
         Ok(items.into_iter().map(|item| (None, item.get())).collect())
     }
 
-    /// One definition if a member is what only a definition has: a text. Else definitions by name.
+    /// One definition if a member is what only a definition has: a text. Else definitions by name. Null says neither.
     fn object(&self, json: &'t str) -> Result<Vec<Part<'t>>, DefinitionProblem> {
         let members: Members<'_> = self.parse(json)?;
         let is_definition = |(name, value): &(Cow<'_, str>, &RawValue)| {
-            matches!(&**name, "name" | "description" | "prompt") && !value.get().starts_with('{')
+            matches!(&**name, "name" | "description" | "prompt")
+                && !(value.get().starts_with('{') || value.get() == "null")
         };
         if members.0.iter().any(is_definition) {
             return Ok(vec![(None, json)]);

@@ -106,7 +106,8 @@ fn fields(path: &str, front_matter: &str, problems: &mut Vec<DefinitionProblem>)
             };
             let before = usize::try_from(number.saturating_sub(1)).unwrap_or(usize::MAX);
             let mut near = front_matter.lines().skip(before).take(2);
-            let unquoted = near.clone().next().is_some_and(|line| line.matches(": ").count() > 1);
+            let is_twice = matches!(cause, Error::DuplicateMappingKey { .. });
+            let unquoted = !is_twice && near.clone().next().is_some_and(|line| line.matches(": ").count() > 1);
             // A text that goes on in the next line is told at its beginning.
             let tabbed = near.any(|line| line.trim_start_matches(' ').starts_with('\t'));
             let advice = match (tabbed, unquoted) {

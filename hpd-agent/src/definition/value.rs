@@ -58,7 +58,12 @@ impl Given {
     }
 
     pub(super) fn number(&self) -> Result<u32, DefinitionProblem> {
-        let number = self.field.value.as_u64().and_then(|number| u32::try_from(number).ok());
+        // In YAML `010` and `1e1` are floats to the parser.
+        let text = match &self.field.value {
+            Value::Number(number) => number.to_string(),
+            _ => String::new(),
+        };
+        let number = text.strip_suffix(".0").unwrap_or(&text).parse().ok();
         number.filter(|number| *number > 0).ok_or_else(|| self.wrong("a whole number from 1"))
     }
 

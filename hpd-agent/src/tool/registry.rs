@@ -96,7 +96,7 @@ pub enum RegistryError {
     #[error(
         "there is no tool harness `{name}`{}; if a dependency declares it, name that dependency in your code \
          (`use the_crate as _;`), or it is not linked; if it is made at run time, add it with `DynamicRegistry::add` \
-         before agents are built",
+         before agents are built; one with type parameters has no name of its own: ask for it by its type",
         near.as_ref().map(|near| format!(", did you mean `{near}`?")).unwrap_or_default()
     )]
     Unknown {

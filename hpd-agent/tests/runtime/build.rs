@@ -316,3 +316,35 @@ async fn a_harness_that_is_given_twice_is_named() {
     assert_eq!(codes(&error), ["duplicate_harness"]);
     assert!(error.to_string().contains("`Specialists`"), "{error}");
 }
+
+#[derive(Default)]
+struct Searching;
+
+#[tool_harness]
+impl Searching {
+    /// Searches.
+    #[ai_function]
+    fn search(&self) -> &'static str {
+        "nothing"
+    }
+}
+
+#[derive(Default)]
+struct Repeating;
+
+#[tool_harness]
+impl Repeating {
+    /// Has one harness by two paths.
+    #[subagent(agent_id = "repeating", tool_harnesses = [Searching, crate::build::Searching])]
+    fn repeating(&self) -> AgentConfig {
+        AgentConfig::new("x")
+    }
+}
+
+#[tokio::test]
+async fn a_harness_that_a_child_is_given_twice_is_told() {
+    let error = builder(&client()).with_tool_harness::<Repeating>().build().await.unwrap_err();
+    assert_eq!(codes(&error), ["duplicate_harness"]);
+    let told = error.to_string();
+    assert!(told.contains("`Repeating.repeating` (") && told.contains("`Searching` is given twice"), "{told}");
+}

@@ -424,6 +424,28 @@ fn texts_that_are_no_definitions_are_refused_in_sentences() {
 }
 
 #[test]
+fn advice_is_given_only_where_it_helps() {
+    let (found, told) = wrong("---\nname: a\ndescription: A.\nmetadata: {a: 1, a: 2}\n---\nDo it.\n");
+    assert!(found == ["syntax"] && told.contains("duplicate") && !told.contains("quotes"), "{told}");
+    // Beside definitions by name, a null is none of the fields of one.
+    let json = "{\"a\": {\"description\": \"A.\", \"prompt\": \"x\"},\n\"description\": null}";
+    let error = files().with_json("a.json", json).load("team").unwrap_err();
+    assert!(codes(&error) == ["syntax"] && error.to_string().contains("a.json:2: "), "{error}");
+}
+
+#[tokio::test]
+async fn a_whole_number_is_one_however_it_is_written() {
+    let text = |turns| format!("---\nname: a\ndescription: A.\nmaxTurns: {turns}\n---\nDo it.\n");
+    let loaded = |turns| files().with_markdown("a.md", text(turns)).load("team").unwrap();
+    let expected = definitions(loaded("10")).await;
+    for turns in ["010", "10.0", "1e1"] {
+        assert_eq!(definitions(loaded(turns)).await, expected, "{turns}");
+    }
+    refused_field("wrong_value", "maxTurns: 1.5", &["the number `1.5`"]);
+    refused_field("wrong_value", "maxTurns: 1e300", &["a whole number from 1"]);
+}
+
+#[test]
 fn aliases_cannot_make_a_large_thing_of_a_small_file() {
     let mut text = "---\nname: a\ndescription: A.\nmetadata:\n  l0: &l0 [x, x, x, x, x, x, x, x, x, x]\n".to_owned();
     for level in 1..12 {

@@ -210,14 +210,15 @@ async fn what_has_to_be_given_is_declared_before_what_has_a_default_as_in_a_meth
     let nothing =
         |harness: DynamicHarness, function| harness.with_function(function, |_, _| Box::pin(async { Ok(()) }));
     let client = ScriptedChatClient::texts(["x"]);
-    let wrong = function().with_param::<String>("query", "").with_param::<u8>(" ", "").with_param::<u8>("limit", "");
+    let wrong = function().with_param::<String>("query", "").with_param::<u8>(" ", "").with_param::<u8>("limit", " ");
     let wrong = nothing(DynamicHarness::new("plugins.order"), wrong);
     let error = builder(&client).with_dynamic_harness(wrong).build().await.unwrap_err();
-    assert_eq!(codes(&error), ["invalid_parameters"; 5], "{error}");
+    assert_eq!(codes(&error), ["invalid_parameters"; 6], "{error}");
     for part in [
         "`query` has to be given and stands behind `limit`, which has a default; put it before, or give it a default too",
         "the parameter name \" \" is not legal",
         "two parameters are named `limit`",
+        "the description of `limit` is blank",
     ] {
         assert!(error.to_string().contains(part), "{part:?} is missing in: {error}");
     }

@@ -87,7 +87,7 @@ impl<'s> Search<'s> {
         let wrong = match keyword {
             "$ref" => return self.reference(value, at),
             "type" => return self.types(value, at),
-            "required" => !strings(value),
+            "required" => !names(value),
             "enum" => value.as_array().is_none_or(Vec::is_empty),
             "prefixItems" => !value.is_array(),
             _ if LISTS.contains(&keyword) => value.as_array().is_none_or(Vec::is_empty),
@@ -103,7 +103,7 @@ impl<'s> Search<'s> {
         };
         if wrong {
             let (is_no, advice) = match keyword {
-                "required" => ("no list of names", "write a list of texts, each the name of a property"),
+                "required" => ("no list of names", "write a list of texts, the names of properties, each once"),
                 "enum" => ("no list with a value", "list the values that are legal, or leave it out"),
                 "prefixItems" => ("no list of schemas", "list a schema for each item"),
                 _ if LISTS.contains(&keyword) => ("no list with a schema", "list at least one schema, or leave it out"),
@@ -162,8 +162,10 @@ impl<'s> Search<'s> {
     }
 }
 
-fn strings(value: &Value) -> bool {
-    value.as_array().is_some_and(|all| all.iter().all(Value::is_string))
+/// Whether it is a list of texts, each of which is there once.
+fn names(value: &Value) -> bool {
+    let mut seen = HashSet::new();
+    value.as_array().is_some_and(|all| all.iter().all(|name| name.as_str().is_some_and(|name| seen.insert(name))))
 }
 
 /// The schema of the same text that a reference leads to.

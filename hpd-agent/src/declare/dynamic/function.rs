@@ -45,7 +45,8 @@ impl DynamicFunction {
     /// time. Names, `required`, and the `type`, `enum` and `const` of each property are checked before the function
     /// runs; the rest of the schema is for the model, and for the function to check.
     ///
-    /// `build()` refuses what is no schema: keywords with values that mean nothing, references that lead nowhere.
+    /// `build()` refuses what is no schema: keywords with values that mean nothing, references that lead nowhere; and
+    /// one that requires what it does not allow.
     ///
     /// ```
     /// use hpd_agent::declare::DynamicFunction;
@@ -70,7 +71,7 @@ impl DynamicFunction {
         Self { name, description, input, requires_permission: false, exclusive: false }
     }
 
-    /// One more parameter, described to the model by `description` if that is not empty. It may be left out if its type
+    /// One more parameter, described to the model by `description` if that is not empty; a blank one is refused. It may be left out if its type
     /// accepts `null`, as `Option` does. If not, it comes before those with a default: `build()` refuses it behind one.
     ///
     /// A function with a schema of its own has no further parameters: `build()` refuses them.

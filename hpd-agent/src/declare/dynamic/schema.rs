@@ -40,6 +40,7 @@ impl RawSchema {
         let mut found = self.schema.flaws();
         let beside = |param| format!("the parameter `{param}` is declared beside a schema: describe it in the schema");
         found.extend(self.refused.iter().map(beside));
+        found.extend(self.wrong_names());
         let schema = self.schema.value();
         if schema.get("type").and_then(Value::as_str) != Some("object") {
             found.push(if schema.is_null() {
@@ -49,6 +50,25 @@ impl RawSchema {
                 "its schema does not say `\"type\": \"object\"`: arguments are a JSON object".to_owned()
             });
         }
+        found
+    }
+
+    /// Names by which no argument can be given.
+    fn wrong_names(&self) -> Vec<String> {
+        let schema = self.schema.value();
+        let none = Map::new();
+        let properties = self.properties().unwrap_or(&none);
+        let mut found = Vec::new();
+        if properties.contains_key("") {
+            found.push("a property of its schema has an empty name: give it one".to_owned());
+        }
+        let takes_more = schema.get("additionalProperties") != Some(&Value::Bool(false))
+            || schema.get("patternProperties").is_some();
+        let required = schema.get("required").and_then(Value::as_array).into_iter().flatten().filter_map(Value::as_str);
+        let unknown = required.filter(|name| !takes_more && !properties.contains_key(*name));
+        found.extend(unknown.map(|name| {
+            format!("its schema requires `{name}`, which is none of its properties, and allows no others: describe it")
+        }));
         found
     }
 
@@ -196,10 +216,20 @@ mod tests {
             (json!(null), "no JSON"),
             (json!({"type": "object", "properties": []}), "`properties`"),
             (json!({"type": "object", "required": [1]}), "`required`"),
+            (json!({"type": "object", "properties": {"a": {}}, "required": ["a", "a"]}), "each once"),
         ] {
             let problems = raw(schema).problems();
             assert!(matches!(problems.as_slice(), [problem] if problem.contains(expected)), "{problems:?}");
         }
+        let closed =
+            json!({"type": "object", "properties": {"": {}}, "required": ["a", "b"], "additionalProperties": false});
+        let problems = raw(closed).problems();
+        assert!(
+            matches!(problems.as_slice(), [empty, a, b] if empty.contains("empty name")
+                && a.contains("requires `a`") && b.contains("requires `b`")),
+            "{problems:?}"
+        );
+        assert_eq!(raw(json!({"type": "object", "required": ["a"]})).problems(), [""; 0]);
         let mut schema = raw(json!({"type": "object", "properties": 1, "required": 1}));
         schema.refuse("one");
         schema.refuse("other");

@@ -463,7 +463,7 @@ mod tests {
         }
         let failed: Result<u8, String> = Err("no".into());
         assert_eq!(told(&failed).unwrap_err(), "no");
-        assert_eq!(told(&mut failed.clone()).unwrap_err(), "no");
+        assert_eq!(told::<&mut Result<u8, String>>(&mut failed.clone()).unwrap_err(), "no");
         assert_eq!(told(Box::new(failed.clone())).unwrap_err(), "no");
         assert_eq!(told(Some(Box::new(&failed))).unwrap_err(), "no");
         assert_eq!(told(Cow::Borrowed(&failed)).unwrap_err(), "no");

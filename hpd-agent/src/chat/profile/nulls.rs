@@ -248,7 +248,11 @@ impl<'w, 's, 'm> Spoken<'w, 's, 'm> {
     /// of its kind.
     fn possible(&self, group: &[&'s Value], followed: usize) -> Group<'s> {
         let of_kind: Group<'s> = group.iter().copied().filter(|schema| is_for(schema, self.kind)).collect();
-        let fitting: Group<'s> = of_kind.iter().copied().filter(|schema| self.fits(schema, followed)).collect();
+        let mut fitting: Group<'s> = of_kind.iter().copied().filter(|schema| self.fits(schema, followed)).collect();
+        // As `{}`, the schema of a type says that what is flattened may be missing. If it is there, that says nothing.
+        if fitting.len() > 1 && fitting.iter().any(|schema| !is_empty(schema)) {
+            fitting.retain(|schema| !is_empty(schema));
+        }
         if fitting.is_empty() { of_kind } else { fitting }
     }
 
@@ -267,6 +271,10 @@ impl<'w, 's, 'm> Spoken<'w, 's, 'm> {
         self.fitting.borrow_mut().insert(schema, fits);
         fits
     }
+}
+
+fn is_empty(schema: &Value) -> bool {
+    schema.as_object().is_some_and(serde_json::Map::is_empty)
 }
 
 /// What is said where all of it holds.

@@ -451,8 +451,8 @@ fn a_null_has_to_fit_all_that_holds_together() {
         { "type": "object", "properties": { "A": { "type": "object", "properties": { "v": integer } } }, "required": ["A"] },
         { "type": "object", "properties": { "B": true }, "required": ["B"] },
     ]});
-    let maybe =
-        json!({ "type": "object", "properties": own, "anyOf": [{ "oneOf": tagged }, { "type": "null" }, true] });
+    let maybe = json!({ "type": "object", "properties": own, "anyOf": [{ "oneOf": tagged }, { "type": "null" }, {}] });
+    let any = json!({ "type": "object", "properties": own, "anyOf": [{ "oneOf": tagged }, true] });
     let all = json!({ "type": "object", "properties": own, "allOf": [inner, { "required": ["same"] }] });
     let referred = json!({ "$ref": "#/$defs/Own", "properties": own, "$defs": { "Own": { "anyOf": tagged } } });
     let untagged = json!({ "type": "object", "properties": own, "anyOf": [
@@ -468,6 +468,8 @@ fn a_null_has_to_fit_all_that_holds_together() {
         (&external, r#"{"z":null,"B":{"v":null}}"#, r#"{"B":{"v":null}}"#),
         (&maybe, r#"{"z":null}"#, "{}"),
         (&maybe, r#"{"z":null,"t":"B","b":null}"#, r#"{"t":"B","b":null}"#),
+        (&maybe, r#"{"z":null,"t":"A","a":null}"#, r#"{"t":"A"}"#),
+        (&any, r#"{"z":null,"t":"A","a":null}"#, r#"{"t":"A","a":null}"#),
         (&all, r#"{"z":null,"same":null,"in":{"v":null,"w":null}}"#, r#"{"same":null,"in":{}}"#),
         (&referred, r#"{"z":null,"t":"A","a":null}"#, r#"{"t":"A"}"#),
         // One of the alternatives takes a null.

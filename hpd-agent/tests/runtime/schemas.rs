@@ -317,10 +317,11 @@ async fn a_null_beside_a_flattened_enum_counts_as_left_out() {
         ("tagged", json!({"z": null, "t": "B"}), "Flat { z: 0, of: B }"),
         ("external", json!({"z": null, "C": {"c": null}}), "Flat { z: 0, of: C { c: 0 } }"),
         ("maybe", json!({"z": null}), "Flat { z: 0, of: None }"),
+        ("maybe", json!({"z": 1, "t": "A", "a": null}), "Flat { z: 1, of: Some(A { a: 0 }) }"),
         ("maybe", json!({"z": null, "t": "A", "a": 1}), "Flat { z: 0, of: Some(A { a: 1 }) }"),
     ];
     let replies = calls.iter().map(|(tool, f, _)| Reply::tool_call(*tool, json!({ "f": f })));
-    let info = ClientInfo::new("openai", "model").with_schema_profile(SchemaProfile::OpenAi);
+    let info = ClientInfo::new("openai", "model").with_schema_profile(SchemaProfile::OpenAiStrict);
     let script = ScriptedChatClient::replies(replies.chain([Reply::text("done")])).with_info(info);
     let agent = builder(&script).with_tool_harness::<Flattened>().build().await.unwrap();
     let result = agent.run("Go.").await.unwrap();

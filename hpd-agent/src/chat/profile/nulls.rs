@@ -57,7 +57,9 @@ impl<'s> Walk<'s> {
                 changed = true;
                 continue;
             }
-            let inner = self.value(text, &spoken.parts(groups, &|schema| property(schema, name)), level + 1);
+            let inner = has_parts(text)
+                .then(|| spoken.parts(groups, &|schema| property(schema, name)))
+                .and_then(|groups| self.value(text, &groups, level + 1));
             changed |= inner.is_some();
             kept.push(format!("{}:{}", Value::from(&**name), inner.as_deref().unwrap_or(text)));
         }
@@ -75,7 +77,9 @@ impl<'s> Walk<'s> {
                 let item = |schema: &'s Value| {
                     schema.get("prefixItems").and_then(|all| all.get(index)).or_else(|| schema.get("items"))
                 };
-                let inner = self.value(value.get(), &spoken.parts(groups, &item), level + 1);
+                let inner = has_parts(value.get())
+                    .then(|| spoken.parts(groups, &item))
+                    .and_then(|groups| self.value(value.get(), &groups, level + 1));
                 changed |= inner.is_some();
                 inner.unwrap_or_else(|| value.get().to_owned())
             })
@@ -248,7 +252,11 @@ impl<'w, 's, 'm> Spoken<'w, 's, 'm> {
     /// of its kind.
     fn possible(&self, group: &[&'s Value], followed: usize) -> Group<'s> {
         let of_kind: Group<'s> = group.iter().copied().filter(|schema| is_for(schema, self.kind)).collect();
-        let fitting: Group<'s> = of_kind.iter().copied().filter(|schema| self.fits(schema, followed)).collect();
+        let mut fitting: Group<'s> = of_kind.iter().copied().filter(|schema| self.fits(schema, followed)).collect();
+        // As `{}`, the schema of a type says that what is flattened may be missing. If it is there, that says nothing.
+        if fitting.len() > 1 && fitting.iter().any(|schema| !is_empty(schema)) {
+            fitting.retain(|schema| !is_empty(schema));
+        }
         if fitting.is_empty() { of_kind } else { fitting }
     }
 
@@ -263,10 +271,21 @@ impl<'w, 's, 'm> Spoken<'w, 's, 'm> {
         self.fitting.borrow_mut().insert(schema, true);
         let one_fits =
             |group: &Group<'s>| group.iter().any(|schema| is_for(schema, self.kind) && self.fits(schema, followed + 1));
-        let fits = fits(self.members, schema) && self.walk.beside(schema).iter().all(one_fits);
+        // Names and tags are those of objects only.
+        let own = self.kind == "array" || fits(self.members, schema);
+        let fits = own && self.walk.beside(schema).iter().all(one_fits);
         self.fitting.borrow_mut().insert(schema, fits);
         fits
     }
+}
+
+/// Whether it is the text of an object or a list, in which something may be null.
+fn has_parts(text: &str) -> bool {
+    text.starts_with(['{', '['])
+}
+
+fn is_empty(schema: &Value) -> bool {
+    schema.as_object().is_some_and(serde_json::Map::is_empty)
 }
 
 /// What is said where all of it holds.

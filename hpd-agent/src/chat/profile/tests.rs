@@ -475,10 +475,14 @@ fn a_null_has_to_fit_all_that_holds_together() {
         { "type": "object", "properties": { "A": { "type": "object", "properties": { "v": integer } } }, "required": ["A"] },
         { "type": "object", "properties": { "B": true }, "required": ["B"] },
     ]});
-    let maybe =
-        json!({ "type": "object", "properties": own, "anyOf": [{ "oneOf": tagged }, { "type": "null" }, true] });
+    let maybe = json!({ "type": "object", "properties": own, "anyOf": [{ "oneOf": tagged }, { "type": "null" }, {}] });
+    let any = json!({ "type": "object", "properties": own, "anyOf": [{ "oneOf": tagged }, true] });
     let all = json!({ "type": "object", "properties": own, "allOf": [inner, { "required": ["same"] }] });
     let referred = json!({ "$ref": "#/$defs/Own", "properties": own, "$defs": { "Own": { "anyOf": tagged } } });
+    let listed = json!({ "type": "object", "properties": { "list": { "anyOf": [
+        { "required": ["k"], "items": { "properties": { "v": { "type": "null" } } } },
+        { "items": { "properties": { "v": integer } } },
+    ]}}});
     let untagged = json!({ "type": "object", "properties": own, "anyOf": [
         { "properties": { "x": integer } }, { "properties": { "x": { "type": "null" } } },
     ]});
@@ -492,8 +496,11 @@ fn a_null_has_to_fit_all_that_holds_together() {
         (&external, r#"{"z":null,"B":{"v":null}}"#, r#"{"B":{"v":null}}"#),
         (&maybe, r#"{"z":null}"#, "{}"),
         (&maybe, r#"{"z":null,"t":"B","b":null}"#, r#"{"t":"B","b":null}"#),
+        (&maybe, r#"{"z":null,"t":"A","a":null}"#, r#"{"t":"A"}"#),
+        (&any, r#"{"z":null,"t":"A","a":null}"#, r#"{"t":"A","a":null}"#),
         (&all, r#"{"z":null,"same":null,"in":{"v":null,"w":null}}"#, r#"{"same":null,"in":{}}"#),
         (&referred, r#"{"z":null,"t":"A","a":null}"#, r#"{"t":"A"}"#),
+        (&listed, r#"{"list":[{"v":null}]}"#, r#"{"list":[{"v":null}]}"#),
         // One of the alternatives takes a null.
         (&untagged, r#"{"z":null,"x":null}"#, r#"{"x":null}"#),
     ] {

@@ -122,7 +122,7 @@ impl Agent {
     /// # let client = ScriptedChatClient::texts(["never asked"]);
     /// let agent = Agent::builder().with_chat_client(client).with_tool_harness::<Team>().build().await?;
     /// let preview = agent.explain("reviewer", r#"{"input": "Is this clear?"}"#)?;
-    /// assert_eq!(&*preview.system, "Be kind.");
+    /// assert!(preview.system.starts_with("Be kind."));
     /// assert_eq!(preview.messages.last().unwrap().text(), "Is this clear?");
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// # })?;

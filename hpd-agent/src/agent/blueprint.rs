@@ -6,13 +6,13 @@ use crate::{
     chat::{ChatClient, ChatOptions, ToolSet, ToolSpec},
     compaction::ForkCompaction,
     declare::{
-        AgentConfig, AgentInvocationModePolicy, BackgroundNotification, ErasedHarness, Recursion, SubAgentAvailability,
-        SubAgentContextPolicy, SubAgentLifecycle, SubAgentRunConfig,
+        AgentConfig, AgentInvocationModePolicy, AgentRunConfig, BackgroundNotification, ErasedHarness, Recursion,
+        SubAgentAvailability, SubAgentContextPolicy, SubAgentLifecycle, SubAgentRunConfig,
     },
-    event::{CallType, ExecutionSettings},
+    event::{CallType, ExecutionSettings, ThreadHeader},
     id::{AgentId, ToolName},
     permission::SubAgentView,
-    subagent::ChildIdentity,
+    subagent::{ChildIdentity, forked_system},
 };
 
 /// Everything about an agent that does not change from run to run.
@@ -37,6 +37,25 @@ pub(crate) struct Blueprint {
     pub(crate) settings: OnceLock<Arc<ExecutionSettings>>,
 }
 
+impl Blueprint {
+    /// The system prompt: the agent's own, with what a run says put over it; and behind it, for the thread of a forked
+    /// child, what its task is.
+    pub(crate) fn system_for(&self, run: Option<&AgentRunConfig>, forked: bool) -> Arc<str> {
+        let run = run.filter(|run| run.system_instructions().or(run.additional_instructions()).is_some());
+        let Some(run) = run else {
+            let in_fork = || Arc::clone(self.forked_system.get_or_init(|| forked_system(&self.system)));
+            return if forked { in_fork() } else { Arc::clone(&self.system) };
+        };
+        let system = run.system_instructions().map_or_else(|| Arc::clone(&self.system), Arc::from);
+        let system = match run.additional_instructions() {
+            None => system,
+            Some(more) if system.is_empty() => more.into(),
+            Some(more) => format!("{system}\n\n{more}").into(),
+        };
+        if forked { forked_system(&system) } else { system }
+    }
+}
+
 /// The blueprints of a tree of agents. The tools of one lead to others of the same forest.
 #[derive(Debug)]
 pub(crate) struct Forest {
@@ -56,6 +75,16 @@ impl Forest {
 
     pub(crate) fn iter(&self) -> impl Iterator<Item = &Blueprint> {
         self.blueprints.iter()
+    }
+
+    /// The declaration of the child that a thread was begun for, if it is one of this forest.
+    pub(crate) fn declaration(&self, thread: &ThreadHeader) -> Option<&SubAgentTool> {
+        let name = thread.origin.as_ref()?.sub_agent_name.as_str();
+        let declared = self.blueprints.iter().filter_map(|blueprint| match &blueprint.tools.get(name)?.kind {
+            ToolKind::SubAgent(tool) => Some(tool),
+            ToolKind::Function(_) => None,
+        });
+        declared.into_iter().find(|tool| tool.identity.agent_id == thread.default_agent_id)
     }
 
     /// The index of the blueprint of an agent.
@@ -127,6 +156,10 @@ impl RestOfDeclaration {
 }
 
 impl SubAgentTool {
+    pub(crate) fn agent_id(&self) -> &AgentId {
+        &self.identity.agent_id
+    }
+
     pub(crate) fn new(
         identity: ChildIdentity,
         (context, mode, availability): (SubAgentContextPolicy, AgentInvocationModePolicy, SubAgentAvailability),

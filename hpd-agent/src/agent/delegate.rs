@@ -18,7 +18,7 @@ use crate::{
     declare::AgentRunConfig,
     event::{
         EventBody, ResolvedContext, SubAgentInvocation, SubAgentInvocationCancelled, SubAgentInvocationCompleted,
-        SubAgentInvocationFailed, SubAgentInvocationStarted,
+        SubAgentInvocationFailed, SubAgentInvocationStarted, TurnTaken,
     },
     future::BoxFuture,
     history::History,
@@ -34,8 +34,6 @@ use crate::{
 /// A child that runs, and what its receipt will need.
 pub(crate) struct Begun {
     pub(crate) child: Arc<Lane>,
-    /// What the conversation that it was given hashes to.
-    pub(crate) seed: Option<u64>,
     pub(crate) requested: RequestedDelegation,
 }
 
@@ -61,8 +59,8 @@ impl Lane {
                 return Box::pin(self.commit_result(call, told, ResultMetadata::default())).await;
             }
         };
-        let (child, seed, request) = self.begin_child((tool, at), &invocation, input).await?;
-        let begun = Begun { child: Arc::clone(&child), seed, requested };
+        let (child, request) = self.begin_child((tool, at), &invocation, input).await?;
+        let begun = Begun { child: Arc::clone(&child), requested };
         self.await_child(child.drive_nested(Some(request)), call, invocation, begun).await
     }
 
@@ -86,7 +84,7 @@ impl Lane {
         }
         let (own, below) = ended.usage;
         // Only now: nothing of it has to be kept while the child is waited for.
-        let receipt = begun.child.receipt(&invocation, begun.seed, begun.requested)?;
+        let receipt = begun.child.receipt(&invocation, ended.seed, begun.requested)?;
         let receipt = DelegationReceipt { usage: own, subtree_usage: own + below, ..receipt };
         self.record_child_end(call, invocation, Some(receipt), ended).await
     }
@@ -132,9 +130,9 @@ impl Lane {
         tool: (&SubAgentTool, Resolved),
         invocation: &Arc<SubAgentInvocation>,
         input: Arc<str>,
-    ) -> Result<(Arc<Self>, Option<u64>, MessageId), RunError> {
+    ) -> Result<(Arc<Self>, MessageId), RunError> {
         let mut state = self.lock().await;
-        let (child, seed, request) = self.record_child(&mut state, tool, invocation, input)?;
+        let (child, request) = self.record_child(&mut state, tool, invocation, input)?;
         let mut child_state = child.lock().await;
         child.began();
         if let Err(error) = self.flush_both(&mut state, &child, &mut child_state).await {
@@ -144,7 +142,7 @@ impl Lane {
             return Err(error);
         }
         drop(child_state);
-        Ok((child, seed, request))
+        Ok((child, request))
     }
 
     /// What the child gets and may, as far as its beginning says it.
@@ -162,21 +160,19 @@ impl Lane {
         Ok(DelegationReceipt::new(blueprint.agent_id.clone(), seed, requested, (effective, rights)))
     }
 
-    /// Makes a child and records its beginning in both threads. Says what the conversation that it was given hashes to,
-    /// if it was given one, and its first request.
+    /// Makes a child and records its beginning in both threads, up to its first request.
     pub(crate) fn record_child(
         self: &Arc<Self>,
         state: &mut LaneState,
         (tool, at): (&SubAgentTool, Resolved),
         invocation: &Arc<SubAgentInvocation>,
         input: Arc<str>,
-    ) -> Result<(Arc<Self>, Option<u64>, MessageId), RunError> {
+    ) -> Result<(Arc<Self>, MessageId), RunError> {
         let now = Timestamp::now();
         let (history, fork_point) = match invocation.context_policy {
             ResolvedContext::Fork => (state.thread.fork_history(), Some(state.thread.fork_point())),
             ResolvedContext::Fresh | ResolvedContext::Isolated => (History::new(), None),
         };
-        let seed = (!history.is_empty()).then(|| history.hash());
         let header = Arc::new(tool.identity.header(invocation, &self.key, fork_point, now));
         let child =
             Arc::new(self.child_lane((tool, at), invocation, ThreadState::new(Arc::clone(&header), history), true)?);
@@ -190,7 +186,7 @@ impl Lane {
         };
         let started = SubAgentInvocationStarted { invocation: Arc::clone(invocation) };
         state.record(&self.source, now, EventBody::SubAgentInvocationStarted(started));
-        Ok((child, seed, request))
+        Ok((child, request))
     }
 
     /// `create`: the first commit creates its thread.
@@ -208,7 +204,7 @@ impl Lane {
         let declared = &tool.rest().run_config;
         let run_config = child_run_config(self.run_config.as_deref(), declared);
         let parent = inherits_chat(declared, &blueprint.config).then_some(&*self.options);
-        let ledger = ledger(run_config.as_deref(), self.ledger.as_ref());
+        let ledger = ledger(run_config.as_deref(), self.ledger.as_ref(), thread.suspended.as_deref());
         let deepest = ledger.as_ref().and_then(|ledger| ledger.max_depth()).unwrap_or(u32::MAX);
         let client = leased.as_ref().unwrap_or(&self.client);
         let (client, options) = child_model(client, parent, blueprint, run_config.as_deref());
@@ -224,7 +220,7 @@ impl Lane {
             forest: Arc::clone(&forest),
             blueprint: index,
             lease,
-            forked: thread.header.is_forked_child(),
+            system: blueprint.system_for(run_config.as_deref(), thread.header.is_forked_child()),
             key: thread.header.key.clone(),
             generation: thread.generation,
             source: Arc::new(self.source.child(Arc::new(scope))),
@@ -260,10 +256,15 @@ pub(crate) fn child_model(
     (client.clone(), said.map_or_else(|| Arc::clone(&options), |chat| Arc::new(options.overlaid_with(chat))))
 }
 
-/// The account of what a run may take: one of its own, or that of the run above it.
-pub(crate) fn ledger(run: Option<&AgentRunConfig>, above: Option<&Arc<Ledger>>) -> Option<Arc<Ledger>> {
+/// The account of what a run may take: one of its own, or that of the run above it. `before`: what a turn that goes on
+/// had taken.
+pub(crate) fn ledger(
+    run: Option<&AgentRunConfig>,
+    above: Option<&Arc<Ledger>>,
+    before: Option<&TurnTaken>,
+) -> Option<Arc<Ledger>> {
     match run.and_then(AgentRunConfig::budget) {
-        Some(budget) => Some(Ledger::new(budget.clone(), above.cloned())),
+        Some(budget) => Some(Ledger::new(budget.clone(), above.cloned(), before.and_then(|taken| taken.spent))),
         None => above.cloned(),
     }
 }

@@ -6,6 +6,7 @@ use super::{
     RunError,
     blueprint::Blueprint,
     lane::{Lane, LaneState},
+    ledger::Ledger,
     tools::{CANCELLED, result_event},
 };
 use crate::{
@@ -13,12 +14,11 @@ use crate::{
     event::{
         ErrorInfo, EventBody, ExecutionBudget, ExecutionFinished, ExecutionOutcome, ExecutionSettings,
         ExecutionStarted, PermissionAnswered, PermissionChoice, PermissionOutcome, RunConfigText,
-        SubAgentInvocationCancelled, TurnFinished, TurnStarted,
+        SubAgentInvocationCancelled, TurnFinished, TurnStarted, TurnTaken,
     },
     future::BoxFuture,
     id::{CallId, EventId, MessageId, Timestamp, TurnId},
     message::{Message, ResultMetadata, StopReason, ToolCall, ToolOutput, Usage},
-    subagent::forked_system,
     turn::{self, Finish, Step},
 };
 
@@ -36,6 +36,8 @@ pub(crate) struct Ended {
     pub(crate) outcome: Result<Answer, RunError>,
     /// What the agent took, and what its descendants took.
     pub(crate) usage: (Usage, Usage),
+    /// What the conversation that its thread began with hashes to.
+    pub(crate) seed: Option<u64>,
     /// The last text of an execution that failed.
     pub(crate) last_text: Option<Arc<str>>,
     /// The event that its thread ends with, if it could be journaled.
@@ -50,12 +52,18 @@ impl Ended {
             stop: StopReason::EndTurn,
             message: Some(message),
         };
-        Self { outcome: answer.map(answered), usage: Default::default(), last_text: None, last_event: None }
+        Self { outcome: answer.map(answered), usage: Default::default(), seed: None, last_text: None, last_event: None }
     }
 
     /// An execution whose task is gone; its journal ends where it was.
     pub(crate) fn panicked(error: tokio::task::JoinError) -> Self {
-        Self { outcome: Err(RunError::of_task(error)), usage: Default::default(), last_text: None, last_event: None }
+        Self {
+            outcome: Err(RunError::of_task(error)),
+            usage: Default::default(),
+            seed: None,
+            last_text: None,
+            last_event: None,
+        }
     }
 }
 
@@ -69,23 +77,6 @@ impl Drop for Working<'_> {
 }
 
 impl Lane {
-    /// The system prompt: the agent's own, with what this run says put over it; and behind it, for a forked child, what
-    /// its task is.
-    pub(crate) fn system(&self, blueprint: &Blueprint) -> Arc<str> {
-        let own = || Arc::clone(&blueprint.system);
-        let Some(run) = &self.run_config else {
-            let forked = || Arc::clone(blueprint.forked_system.get_or_init(|| forked_system(&blueprint.system)));
-            return if self.forked { forked() } else { own() };
-        };
-        let system = run.system_instructions().map_or_else(own, Arc::from);
-        let system = match run.additional_instructions() {
-            None => system,
-            Some(more) if system.is_empty() => more.into(),
-            Some(more) => format!("{system}\n\n{more}").into(),
-        };
-        if self.forked { forked_system(&system) } else { system }
-    }
-
     pub(crate) fn max_iterations(&self, blueprint: &Blueprint) -> u32 {
         let of_run = self.run_config.as_ref().and_then(|run| run.max_iterations());
         of_run.unwrap_or_else(|| blueprint.config.max_iterations()).max(1)
@@ -123,7 +114,8 @@ impl Lane {
         now: Timestamp,
         input: Arc<Message>,
     ) -> Result<(), RunError> {
-        let waited = state.thread.suspended;
+        let waited = state.thread.suspended.is_some();
+        (state.usage, state.usage_below) = Default::default();
         self.record_execution(state, now)?;
         if waited {
             self.give_up(state, now, None, "The conversation went on before permission was given.");
@@ -230,7 +222,7 @@ impl Lane {
         };
         if outcome.as_ref().is_err_and(RunError::is_fatal) {
             let (usage, last_text) = ((state.usage, state.usage_below), last.map(|message| message.shared_text()));
-            return Ended { last_text, outcome, usage, last_event: None };
+            return Ended { last_text, outcome, usage, seed: state.thread.seed, last_event: None };
         }
         let now = Timestamp::now();
         if how != ExecutionOutcome::Suspended {
@@ -241,7 +233,8 @@ impl Lane {
             let finished = TurnFinished { turn_id, outcome: how };
             state.record(&self.source, now, EventBody::TurnFinished(finished));
         }
-        let finished = ExecutionFinished { outcome: how, error };
+        let taken = (how == ExecutionOutcome::Suspended).then(|| Arc::new(self.taken(&state)));
+        let finished = ExecutionFinished { outcome: how, error, taken };
         let last_event = state.record(&self.source, now, EventBody::ExecutionFinished(finished));
         let mut committed = self.flush(&mut state).await;
         if committed.as_ref().is_err_and(|error| !error.is_fatal()) {
@@ -250,7 +243,18 @@ impl Lane {
         }
         let outcome = outcome.and_then(|answer| committed.map(|()| answer));
         let last_text = outcome.is_err().then(|| last.map(|message| message.shared_text())).flatten();
-        Ended { outcome, usage: (state.usage, state.usage_below), last_text, last_event: Some(last_event) }
+        let (usage, seed) = ((state.usage, state.usage_below), state.thread.seed);
+        Ended { outcome, usage, seed, last_text, last_event: Some(last_event) }
+    }
+
+    /// What the turn has taken until now.
+    fn taken(&self, state: &LaneState) -> TurnTaken {
+        TurnTaken {
+            usage: state.usage,
+            usage_below: state.usage_below,
+            spent: self.own_ledger().map(Ledger::spent),
+            by_agent: if self.parent.is_none() { self.tree.usage() } else { Vec::new() },
+        }
     }
 
     /// Ends what waits for permission without it, because nobody will go on with it. `call`: only what waits for that one.

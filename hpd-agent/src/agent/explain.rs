@@ -2,7 +2,7 @@
 
 use std::{fmt, sync::Arc};
 
-use super::{Agent, RunError, blueprint::ToolKind, lane::Lane, resolver::Resolved, spot::Spot};
+use super::{Agent, RunError, blueprint::ToolKind, lane::Lane, resolver::Resolved, spot::Spot, tools::no_room};
 use crate::{
     chat::ChatOptions,
     declare::{AgentRunConfig, Budget, ToolFilter},
@@ -154,7 +154,8 @@ impl Lane {
         let why_not = self
             .filtered_out(name)
             .or_else(|| availability_error(name, sub_agent.availability, self.depth(), self.ceiling));
-        if let Some(why_not) = why_not {
+        let no_room = || self.ledger.as_ref()?.has_room().err().map(|reached| no_room(name, reached));
+        if let Some(why_not) = why_not.or_else(no_room) {
             return Err(refused(why_not));
         }
         let asked = SubAgentCall::parse(arguments, sub_agent.context, sub_agent.mode)
@@ -171,7 +172,7 @@ impl Lane {
             tool: tool.name().clone(),
             context: asked.context,
             mode: asked.mode,
-            system: child.system(of_child),
+            system: Arc::clone(&child.system),
             messages: child_state.thread.history.iter().cloned().collect(),
             tools: child.visible_tools(of_child).iter().map(|tool| tool.name().clone()).collect(),
             model: Arc::clone(&child.selection),

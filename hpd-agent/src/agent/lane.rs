@@ -39,8 +39,8 @@ pub(crate) struct Lane {
     /// Kept for as long as the blueprint is used.
     #[expect(dead_code, reason = "only to be dropped")]
     pub(crate) lease: Option<Box<AgentLease>>,
-    /// The thread is one of a forked child.
-    pub(crate) forked: bool,
+    /// What the model is told of its task, in this run.
+    pub(crate) system: Arc<str>,
     pub(crate) key: ThreadKey,
     pub(crate) generation: u64,
     pub(crate) source: Arc<EventSource>,
@@ -66,7 +66,7 @@ pub(crate) struct LaneState {
     pub(crate) thread: ThreadState,
     /// Recorded, but not committed yet.
     pending: SmallVec<[Arc<Event>; 4]>,
-    /// What the agent's own model calls took, in this execution.
+    /// What the agent's own model calls took, in this turn.
     pub(crate) usage: Usage,
     /// What those of its descendants took.
     pub(crate) usage_below: Usage,
@@ -79,7 +79,8 @@ pub(crate) struct LaneState {
 impl LaneState {
     /// A thread that is in the store, or one that the first commit creates.
     pub(crate) fn new(thread: ThreadState, create: bool) -> Self {
-        let (usage, usage_below) = (Usage::default(), Usage::default());
+        let (usage, usage_below) =
+            thread.suspended.as_ref().map_or_else(Default::default, |taken| (taken.usage, taken.usage_below));
         Self { thread, pending: SmallVec::new(), usage, usage_below, create, after: None }
     }
 
@@ -218,6 +219,11 @@ impl Lane {
     pub(crate) fn budget_error(&self, reached: Reached) -> RunError {
         let Reached { limit, allowed } = reached;
         RunError::BudgetReached { agent: self.source.agent.agent_name.to_string(), limit, allowed, partial: None }
+    }
+
+    /// The account of its own budget, if it has one.
+    pub(crate) fn own_ledger(&self) -> Option<&Ledger> {
+        self.run_config.as_ref().and_then(|run| run.budget()).and(self.ledger.as_deref())
     }
 
     /// Whether the work may go on.

@@ -48,8 +48,8 @@ pub use self::{
     explain::{DelegationPreview, ExplainError},
     resolver::{AgentLease, AgentRuntimeResolver, ResolveError},
     run::{Run, RunFuture, RunHandle, RunResult},
-    tree::AgentUsage,
 };
+pub use crate::message::AgentUsage;
 use crate::{
     declare::AgentRunConfig,
     error::IdError,

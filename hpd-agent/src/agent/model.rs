@@ -276,7 +276,7 @@ impl Lane {
         }
         let blueprint = self.blueprint()?;
         let request = ChatRequest {
-            system: self.system(blueprint),
+            system: Arc::clone(&self.system),
             history,
             tools: self.visible_tools(blueprint),
             options: Arc::clone(&self.options),

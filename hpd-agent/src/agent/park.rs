@@ -11,15 +11,17 @@ use super::{
     delegate::Begun,
     driver::Ended,
     lane::Lane,
+    ledger::Ledger,
     permit::{Permit, Verdict, refused},
     tools::CANCELLED,
 };
 use crate::{
     event::{EventBody, PermissionAnswered, PermissionChoice, PermissionOutcome, ResolvedContext, SubAgentInvocation},
     id::{ThreadKey, Timestamp},
-    message::{RequestedDelegation, ToolCall},
+    message::ToolCall,
     permission::{PermissionRequest, SessionMemory},
     session::{Question, SessionError, load},
+    subagent::SubAgentCall,
 };
 
 /// How far a call had come when its turn began to wait.
@@ -117,7 +119,7 @@ impl Lane {
             }
             Err(error) => return Err(error.into()),
         };
-        if !thread.suspended {
+        if thread.suspended.is_none() {
             // It went on in its own conversation.
             let agent = self.source.agent.agent_name.to_string();
             let answer = thread.last_text.ok_or(RunError::NoAnswer { agent });
@@ -144,8 +146,11 @@ impl Lane {
                 return Err(error);
             }
         }
-        // What it was asked for and began with, nobody has kept.
-        let begun = Begun { child: Arc::clone(&child), seed: None, requested: RequestedDelegation::default() };
+        // What the call said is still what it says.
+        let asked = SubAgentCall::parse(&call.arguments, tool.context, tool.mode);
+        let requested = asked.map(|asked| asked.requested).unwrap_or_default();
+        let begun = Begun { child: Arc::clone(&child), requested };
+        let _living = self.ledger.as_ref().map(Ledger::resume_child);
         self.await_child(child.drive_nested(None), call, invocation, begun).await
     }
 }

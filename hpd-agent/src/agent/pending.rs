@@ -105,7 +105,7 @@ impl Agent {
         match state.open.as_ref().and_then(|open| open.question_of_id(id)) {
             Some(question) => match &question.answer {
                 Some(answer) => Ok(resolved(answer.outcome)),
-                None if state.suspended => self.journal_answer(&state, question, decision).await,
+                None if state.suspended.is_some() => self.journal_answer(&state, question, decision).await,
                 None if self.inner().trees().iter().any(|tree| tree.execution(thread).is_some()) => {
                     Err(RunError::ThreadBusy { thread: thread.clone() })
                 }
@@ -209,7 +209,7 @@ impl Agent {
             };
             let Some(open) = &state.open else { continue };
             threads.extend(open.unfinished().map(|child| child.child()));
-            if state.suspended {
+            if state.suspended.is_some() {
                 requests.extend(open.pending().map(|question| question.request(&key)));
             }
         }

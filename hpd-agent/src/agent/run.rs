@@ -113,7 +113,8 @@ impl RunResult {
         self.usage.iter().fold(Usage::default(), |sum, agent| sum + agent.usage)
     }
 
-    /// The tokens of the run's own agent in this turn, without its children's.
+    /// The tokens of the run's own agent in this turn, without its children's. A turn that waited for permission has those
+    /// from before too.
     #[must_use]
     pub fn own_usage(&self) -> Usage {
         self.own_usage

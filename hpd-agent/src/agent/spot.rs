@@ -62,13 +62,17 @@ impl Spot {
         create: bool,
         order: &Order,
     ) -> Result<(Arc<Lane>, Option<MessageId>), RunError> {
-        if order.input.is_none() && !thread.suspended {
+        if order.input.is_none() && thread.suspended.is_none() {
             return Err(RunError::NothingToResume { thread: self.key.clone() });
         }
         if thread.header.origin.is_some() {
             let above = load_above(&*self.agent.inner().store, &thread.header).await?;
             // Set by nobody else: a tree takes one thread.
             let _ = self.tree.above.set(above);
+        }
+        // A turn that goes on counts on.
+        if let Some(taken) = thread.suspended.as_ref().filter(|_| order.input.is_none()) {
+            self.tree.resume(&taken.by_agent);
         }
         let at = self.resolve(&thread, order).await?;
         let lane = Arc::new(self.lane(thread, create, order, at)?);
@@ -172,6 +176,14 @@ impl Spot {
             )?)),
             (said, _) => said.clone(),
         };
+        // What a declaration demands for its child's run, it demands here too.
+        let declared = inner.forest.declaration(&thread.header).filter(|declared| declared.agent_id() == agent_id);
+        let config = match declared.map(|declared| declared.rest().run_config.overrides()) {
+            Some(overrides) if overrides.tightens() => {
+                Some(Arc::new(config.as_deref().cloned().unwrap_or_default().tightened_by(overrides)))
+            }
+            _ => config,
+        };
         let is_root = std::ptr::eq(root, blueprint);
         let inherited = (!is_root).then_some(&*root.options);
         let (client, options) = child_model(&client, inherited, blueprint, config.as_deref());
@@ -188,7 +200,8 @@ impl Spot {
             }
             _ => (Arc::new(AgentScope::root(name, agent_id.clone())), Arc::default(), own),
         };
-        let ledger = ledger(config.as_deref(), None);
+        let taken = thread.suspended.as_deref().filter(|_| order.input.is_none());
+        let ledger = ledger(config.as_deref(), None, taken);
         let ceiling = ledger.as_ref().and_then(|ledger| ledger.max_depth()).map_or(ceiling, |most| ceiling.min(most));
         Ok(Lane {
             agent: Arc::clone(inner),
@@ -196,7 +209,7 @@ impl Spot {
             forest: Arc::clone(&forest),
             blueprint: index,
             lease,
-            forked: thread.header.is_forked_child(),
+            system: blueprint.system_for(config.as_deref(), thread.header.is_forked_child()),
             key: self.key.clone(),
             generation: thread.generation,
             source: Arc::new(EventSource::root(scope)),

@@ -153,14 +153,14 @@ impl Lane {
                     Err(refusal) => return Ok(Some(refusal.into_output(name, &self.key))),
                 };
                 if let Err(reached) = self.ledger.as_ref().map_or(Ok(()), |ledger| ledger.has_room()) {
-                    return Ok(Some(no_room(name, reached)));
+                    return Ok(Some(ToolOutput::error(no_room(name, reached))));
                 }
                 if let Permit::Refused(output) = self.permit(tool, call, left, turn).await? {
                     return Ok(Some(output));
                 }
                 let _living = match self.ledger.as_ref().map(Ledger::begin_child).transpose() {
                     Ok(living) => living,
-                    Err(reached) => return Ok(Some(no_room(name, reached))),
+                    Err(reached) => return Ok(Some(ToolOutput::error(no_room(name, reached)))),
                 };
                 self.delegate(sub_agent, call, asked).await.map(|()| None)
             }
@@ -238,16 +238,13 @@ impl Lane {
 }
 
 /// What the model is told of a child for which the budget has no room.
-fn no_room(tool: &str, reached: Reached) -> ToolOutput {
+pub(crate) fn no_room(tool: &str, reached: Reached) -> String {
     let Reached { limit, allowed } = reached;
     let advice = match limit {
         BudgetLimit::LiveChildren => "Wait for the others, or do the task yourself.",
         _ => "Do the task yourself.",
     };
-    ToolOutput::error(format!(
-        "The subagent `{tool}` was not started: the budget of this run allows {}. {advice}",
-        limit.of(allowed)
-    ))
+    format!("The subagent `{tool}` was not started: the budget of this run allows {}. {advice}", limit.of(allowed))
 }
 
 /// What two calls of a message came to. A question that waits does not hide an error.

@@ -7,24 +7,10 @@ use smallvec::SmallVec;
 use crate::{
     declare::Cancellation,
     event::{AgentScope, EventHub},
-    id::{AgentId, ExecutionId, SessionId, ThreadKey},
-    message::Usage,
+    id::{ExecutionId, SessionId, ThreadKey},
+    message::{AgentUsage, Usage},
     permission::{Broker, SessionMemory},
 };
-
-/// The token usage of one agent in a run, however often it was called.
-#[derive(Debug, Clone, PartialEq, Eq)]
-#[non_exhaustive]
-pub struct AgentUsage {
-    /// The agent's name; for a child the name of its tool.
-    pub agent_name: Arc<str>,
-    /// The agent's id.
-    pub agent_id: AgentId,
-    /// How many model calls it made.
-    pub model_calls: u32,
-    /// What they took.
-    pub usage: Usage,
-}
 
 /// One hub, one cancellation, one broker for a whole tree of agents: a waiting child owns no channel and no timer.
 #[derive(Debug, Default)]
@@ -67,6 +53,11 @@ impl Tree {
                 usage,
             }),
         }
+    }
+
+    /// Goes on with what they took before.
+    pub(crate) fn resume(&self, usage: &[AgentUsage]) {
+        self.lock().usage = usage.into();
     }
 
     /// What the agents took, in the order of their first call.

@@ -213,6 +213,16 @@ impl AgentRunConfig {
         self.max_iterations
     }
 
+    /// The same with what a declaration demands: its filter, the permission that it requires, and its budget if this
+    /// run has none.
+    pub(crate) fn tightened_by(mut self, patch: &AgentRunConfigPatch) -> Self {
+        let AgentRunConfigPatch(over) = patch;
+        self.permission_overrides.extend(over.permission_overrides.iter().map(|(tool, how)| (Arc::clone(tool), *how)));
+        self.tool_filter = self.tool_filter.and(over.tool_filter.clone());
+        self.budget = self.budget.or_else(|| over.budget.clone());
+        self
+    }
+
     /// Whether calls that need permission are asked about.
     #[must_use]
     pub fn approval(&self) -> ApprovalPolicy {
@@ -275,6 +285,12 @@ impl AgentRunConfigPatch {
     /// What it says about the model.
     pub(crate) fn chat(&self) -> &ChatOptions {
         &self.0.chat
+    }
+
+    /// Whether it demands something that holds whoever runs the child.
+    pub(crate) fn tightens(&self) -> bool {
+        let Self(over) = self;
+        !(over.permission_overrides.is_empty() && over.tool_filter.is_open() && over.budget.is_none())
     }
 
     /// Whether it says anything.

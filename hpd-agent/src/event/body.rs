@@ -5,9 +5,8 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-use super::{SubAgentInvocation, ThreadHeader};
+use super::{ExecutionOutcome, ExecutionSettings, SubAgentInvocation, ThreadHeader, TurnTaken};
 use crate::{
-    filter::ToolFilter,
     id::{CallId, MessageId, RequestId, TurnId},
     message::{Message, ModelSelection, StopReason, Usage},
 };
@@ -153,6 +152,9 @@ payloads! {
         /// Why it failed.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         error: Option<Arc<ErrorInfo>>,
+        /// Of one whose turn waits: what the turn has taken until now.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        taken: Option<Arc<TurnTaken>>,
     }
 
     /// An input begins a turn.
@@ -367,22 +369,6 @@ payloads! {
         /// The text.
         message: Arc<str>,
     }
-
-    /// Agent, limits and settings of an execution, as data: nothing has to be guessed after a restart.
-    ExecutionSettings {
-        /// The agent.
-        agent_id: crate::id::AgentId,
-        /// The provider of its model; clients are found again by name.
-        provider: Arc<str>,
-        /// The run configuration, resolved: the parent's as far as it is inherited, and what this run says.
-        #[serde(default, skip_serializing_if = "Option::is_none")]
-        run_config: Option<Arc<RunConfigText>>,
-        /// What an ancestor was denied, for its run or for good.
-        #[serde(default, skip_serializing_if = "is_open")]
-        denials: Arc<ToolFilter>,
-        /// The limits of this execution.
-        budget: ExecutionBudget,
-    }
 }
 
 impl TurnStarted {
@@ -391,66 +377,6 @@ impl TurnStarted {
     pub const fn new(turn_id: TurnId, message: Arc<Message>) -> Self {
         Self { turn_id, message }
     }
-}
-
-fn is_open(filter: &Arc<ToolFilter>) -> bool {
-    filter.is_open()
-}
-
-/// A run configuration as JSON. Compared by its text.
-#[derive(Debug, Clone, Serialize, Deserialize)]
-#[serde(transparent)]
-pub struct RunConfigText(Map<String, Value>);
-
-impl RunConfigText {
-    /// Any configuration that is written as a JSON object; `None` if it is not.
-    pub(crate) fn of<T: Serialize>(config: &T) -> Option<Self> {
-        match serde_json::to_value(config) {
-            Ok(Value::Object(map)) => Some(Self(map)),
-            _ => None,
-        }
-    }
-
-    /// The configuration, as it was.
-    pub(crate) fn parse<T: serde::de::DeserializeOwned>(&self) -> serde_json::Result<T> {
-        serde_json::from_value(Value::Object(self.0.clone()))
-    }
-
-    /// The JSON object.
-    #[must_use]
-    pub fn as_map(&self) -> &Map<String, Value> {
-        &self.0
-    }
-}
-
-impl PartialEq for RunConfigText {
-    fn eq(&self, other: &Self) -> bool {
-        self.0 == other.0
-    }
-}
-
-/// The limits of an execution, as far as they are numbers.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
-#[non_exhaustive]
-pub struct ExecutionBudget {
-    /// How many model calls the turn may take.
-    pub max_iterations: u32,
-    /// The depth of the deepest child in the whole tree.
-    pub max_sub_agent_depth: u32,
-}
-
-/// How an execution or a turn ended.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
-pub enum ExecutionOutcome {
-    /// With an answer.
-    Succeeded,
-    /// With an error.
-    Failed,
-    /// It was asked to stop.
-    Cancelled,
-    /// It waits for an answer to a question for permission; another execution goes on with the turn.
-    Suspended,
 }
 
 /// What kind of tool a call is for.

@@ -4,6 +4,7 @@
 //! subscribed to the root of the tree, wrapped in an [`EventEnvelope`] that says where they come from.
 
 mod body;
+mod execution;
 mod hub;
 mod scope;
 mod thread;
@@ -18,6 +19,7 @@ pub(crate) use self::hub::{Delivery, EventHub, Gap, Subscription};
 pub(crate) use self::thread::RESERVED_METADATA;
 pub use self::{
     body::*,
+    execution::{ExecutionBudget, ExecutionOutcome, ExecutionSettings, RunConfigText, Spent, TurnTaken},
     scope::AgentScope,
     thread::{ForkPoint, SubAgentInvocation, SubAgentOrigin, ThreadHeader, ThreadKind, Visibility},
     wire::WIRE_VERSION,

@@ -6,14 +6,16 @@ use crate::{
         CallType, CustomEvent, ErrorInfo, EventEnvelope, EventsMissed, ExecutionBudget, ExecutionFinished,
         ExecutionOutcome, ExecutionSettings, ExecutionStarted, InvocationMode, ModelRequest, ModelRequestFailed,
         ModelResponse, PermissionAnswered, PermissionChoice, PermissionOutcome, PermissionRemembered,
-        PermissionRequested, PermissionStateChanged, ResolvedContext, SubAgentInvocation, SubAgentInvocationCancelled,
-        SubAgentInvocationCompleted, SubAgentInvocationFailed, SubAgentInvocationStarted, TextDelta, ThreadHeader,
-        ToolCallArgs, ToolCallEnd, ToolCallResult, ToolCallStart, ToolExecutionStarted, TurnFinished, TurnStarted,
+        PermissionRequested, PermissionStateChanged, ResolvedContext, Spent, SubAgentInvocation,
+        SubAgentInvocationCancelled, SubAgentInvocationCompleted, SubAgentInvocationFailed, SubAgentInvocationStarted,
+        TextDelta, ThreadHeader, ToolCallArgs, ToolCallEnd, ToolCallResult, ToolCallStart, ToolExecutionStarted,
+        TurnFinished, TurnStarted, TurnTaken,
     },
     filter::ToolFilter,
     id::{AgentId, CallId, InvocationId, MessageId, RequestId, ThreadKey, ToolName, TurnId},
     message::{
-        Message, ModelSelection, Part, ResultMetadata, Role, StopReason, ToolCall, ToolOutput, ToolResult, Usage,
+        AgentUsage, Message, ModelSelection, Part, ResultMetadata, Role, StopReason, ToolCall, ToolOutput, ToolResult,
+        Usage,
     },
 };
 
@@ -76,6 +78,22 @@ fn one_of_each() -> Vec<EventBody> {
         EventBody::ExecutionFinished(ExecutionFinished {
             outcome: ExecutionOutcome::Failed,
             error: Some(error.clone()),
+            taken: None,
+        }),
+        EventBody::ExecutionFinished(ExecutionFinished {
+            outcome: ExecutionOutcome::Suspended,
+            error: None,
+            taken: Some(Arc::new(TurnTaken {
+                usage: Usage::new(1, 2),
+                usage_below: Usage::new(3, 4),
+                spent: Some(Spent { children: 1, tokens: 10, cost: 0.5, wall_time_ms: 7 }),
+                by_agent: vec![AgentUsage {
+                    agent_name: "Coordinator".into(),
+                    agent_id: AgentId::new("coordinator").unwrap(),
+                    model_calls: 1,
+                    usage: Usage::new(1, 2),
+                }],
+            })),
         }),
         EventBody::TurnStarted(TurnStarted { turn_id: TurnId::from_u128(11), message: user }),
         EventBody::TurnFinished(TurnFinished { turn_id: TurnId::from_u128(11), outcome: ExecutionOutcome::Succeeded }),

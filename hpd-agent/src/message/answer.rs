@@ -4,6 +4,8 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
+use crate::id::AgentId;
+
 /// Token counts as the provider reported them; what it did not report is 0.
 ///
 /// ```
@@ -46,6 +48,21 @@ impl Usage {
     pub const fn total(&self) -> u64 {
         self.input_tokens.saturating_add(self.output_tokens)
     }
+}
+
+/// The token usage of one agent in a run, however often it was called.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+#[non_exhaustive]
+pub struct AgentUsage {
+    /// The agent's name; for a child the name of its tool.
+    pub agent_name: Arc<str>,
+    /// The agent's id.
+    pub agent_id: AgentId,
+    /// How many model calls it made.
+    pub model_calls: u32,
+    /// What they took.
+    pub usage: Usage,
 }
 
 impl std::ops::Add for Usage {

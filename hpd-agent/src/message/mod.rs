@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 use smallvec::SmallVec;
 
 pub use self::{
-    answer::{ModelSelection, StopReason, Usage},
+    answer::{AgentUsage, ModelSelection, StopReason, Usage},
     delegation::{
         DelegationReceipt, DelegationRights, EffectiveDelegation, InvocationMode, RequestedDelegation, ResolvedContext,
     },

@@ -5,7 +5,7 @@ use smallvec::SmallVec;
 use crate::{
     event::{
         AgentScope, Event, EventBody, ExecutionOutcome, ExecutionSettings, ForkPoint, PermissionAnswered,
-        PermissionRequested, SubAgentInvocation, ThreadHeader,
+        PermissionRequested, SubAgentInvocation, ThreadHeader, TurnTaken,
     },
     history::History,
     id::{CallId, MessageId, RequestId, Timestamp, TurnId},
@@ -33,8 +33,10 @@ pub(crate) struct ThreadState {
     pub(crate) last_text: Option<Arc<Message>>,
     /// The agent that worked on the thread last, and its settings.
     pub(crate) last_agent: Option<(Arc<AgentScope>, Arc<ExecutionSettings>)>,
-    /// Whether the turn waits for an answer to a question for permission, and no execution works on it.
-    pub(crate) suspended: bool,
+    /// What the turn had taken when it began to wait for an answer to a question for permission; `None`: it does not wait.
+    pub(crate) suspended: Option<Arc<TurnTaken>>,
+    /// What the conversation that the thread began with hashes to; `None`: it began empty.
+    pub(crate) seed: Option<u64>,
 }
 
 /// What has to happen next on a thread.
@@ -132,6 +134,7 @@ impl OpenStep {
 impl ThreadState {
     /// A thread without events that begins with `history`.
     pub(crate) fn new(header: Arc<ThreadHeader>, history: History) -> Self {
+        let seed = (!history.is_empty()).then(|| history.hash());
         Self {
             header,
             generation: 1,
@@ -143,7 +146,8 @@ impl ThreadState {
             iteration: 0,
             last_text: None,
             last_agent: None,
-            suspended: false,
+            suspended: None,
+            seed,
         }
     }
 
@@ -168,13 +172,13 @@ impl ThreadState {
         match event.body() {
             EventBody::ExecutionStarted(started) => {
                 // A turn that goes on keeps what it had.
-                if !std::mem::take(&mut self.suspended) {
+                if self.suspended.take().is_none() {
                     self.last_text = None;
                 }
                 self.last_agent = Some((Arc::clone(&event.source().agent), Arc::clone(&started.settings)));
             }
             EventBody::ExecutionFinished(finished) if finished.outcome == ExecutionOutcome::Suspended => {
-                self.suspended = true;
+                self.suspended = Some(finished.taken.clone().unwrap_or_default());
             }
             EventBody::ExecutionFinished(_) => self.phase = Phase::Idle,
             EventBody::TurnStarted(started) => {

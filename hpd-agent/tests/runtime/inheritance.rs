@@ -1,7 +1,7 @@
 //! What a child takes over of its parent's run, and what it may not have whatever it declares.
 
 use std::sync::{
-    Arc,
+    Arc, Mutex,
     atomic::{AtomicUsize, Ordering},
 };
 
@@ -343,6 +343,49 @@ async fn a_child_that_is_continued_keeps_what_its_ancestors_were_denied() {
     let [header] = children(&agent, result.thread()).await.try_into().unwrap();
     agent.thread(&header.key.session_id, &header.key.thread_id).run("Delete it now.").await.unwrap();
     assert!(child_results(&agent, &result).await[0].contains("denied to an agent above"));
+}
+
+#[tokio::test]
+async fn a_child_that_is_continued_keeps_what_its_declaration_demands() {
+    let declared = SubAgentRunConfig::inherit().override_with(|run| {
+        run.set_tool_filter(ToolFilter::deny(["delete"]));
+        run.require_permission("property");
+        run.set_temperature(0.1);
+    });
+    let script = ScriptedChatClient::route()
+        .when(
+            is_child,
+            [
+                Reply::text("child done"),
+                Reply::tool_call("delete", json!({})).and_tool_call("property", json!({"name": "a"})),
+                Reply::text("I may not."),
+            ],
+        )
+        .otherwise([Reply::tool_call("child", json!({"input": "Go."})), Reply::text("done")]);
+    let asked = Arc::new(Mutex::new(Vec::new()));
+    let seen = Arc::clone(&asked);
+    let permissions = Permissions::ask_with(move |request| {
+        seen.lock().unwrap().push(request.tool().to_owned());
+        std::future::ready(PermissionDecision::allow())
+    });
+    let agent = builder(&script)
+        .with_permissions(permissions)
+        .with_dynamic_harness(parent(declared, AgentConfig::new("Child")))
+        .build()
+        .await
+        .unwrap();
+    let result = agent.run("Hi.").await.unwrap();
+    let [header] = children(&agent, result.thread()).await.try_into().unwrap();
+    let thread = agent.thread(&header.key.session_id, &header.key.thread_id);
+    thread.run("Go on.").with_run_config(AgentRunConfig::new().with_property("a", 1)).await.unwrap();
+    let told = child_results(&agent, &result).await;
+    assert!(told[0].contains("may not be used in this run"), "{told:?}");
+    assert_eq!(told[1], "1");
+    assert_eq!(*asked.lock().unwrap(), ["child", "property"]);
+    // What only shapes a delegation is the caller's to say.
+    let continued = child_requests(&script);
+    assert_eq!(continued[0].options.temperature, Some(0.1));
+    assert_eq!(continued[1].options.temperature, None);
 }
 
 #[tokio::test]

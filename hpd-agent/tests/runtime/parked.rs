@@ -4,8 +4,10 @@ use std::{sync::Arc, time::Duration};
 
 use hpd_agent::{
     agent::RunResult,
+    declare::{Budget, BudgetLimit},
     event::{Event, EventBody, ExecutionOutcome, PermissionOutcome, ThreadHeader},
     id::{RequestId, ThreadKey},
+    message::Usage,
     permission::{PermissionRequest, RespondOutcome},
     prelude::*,
     store::{Append, Batch, ThreadQuery, memory::MemorySessionStore},
@@ -516,4 +518,80 @@ async fn a_run_that_is_cancelled_does_not_wait() {
     let events = journal(&agent, &main()).await;
     assert_eq!(count(&events, "PERMISSION_RESPONSE"), 1);
     assert_eq!(count(&events, "TOOL_CALL_RESULT"), 2);
+}
+
+/// Answers what waits with yes and goes on, until the turn has an end. How often it waited.
+async fn to_the_end(agent: &Agent, mut result: Result<RunResult, RunError>) -> (usize, Result<RunResult, RunError>) {
+    let mut waits = 0;
+    while let Err(RunError::AwaitingPermission { request, .. }) = &result {
+        assert_eq!(respond(agent, request, PermissionDecision::allow()).await, RespondOutcome::Accepted);
+        result = agent.thread("s", "main").resume().await;
+        waits += 1;
+    }
+    (waits, result)
+}
+
+fn tokens(reply: Reply) -> Reply {
+    reply.with_usage(Usage::new(40, 0))
+}
+
+#[tokio::test]
+async fn what_a_turn_took_before_it_waited_counts_afterwards() {
+    for resumed_by_another in [false, true] {
+        let store = Arc::new(MemorySessionStore::new());
+        let script = ScriptedChatClient::replies([
+            tokens(Reply::tool_call("fork_writer", json!({"input": "write"}))),
+            tokens(publish("a")),
+            tokens(publish("b")),
+            tokens(Reply::text("written")),
+            tokens(Reply::text("done")),
+        ]);
+        let agent = process(&script, &store).await;
+        let first = agent.thread("s", "main").run("go").await;
+        let agent = if resumed_by_another { process(&script, &store).await } else { agent };
+        let (waits, result) = to_the_end(&agent, first).await;
+        let result = result.unwrap();
+        assert_eq!(waits, 2);
+        assert_eq!((result.own_usage(), result.usage()), (Usage::new(80, 0), Usage::new(200, 0)));
+        let by_agent: Vec<_> =
+            result.usage_by_agent().iter().map(|agent| (&*agent.agent_name, agent.model_calls)).collect();
+        assert_eq!(by_agent, [("Coordinator", 2), ("fork_writer", 3)]);
+
+        let child = results(&agent, &result).await.remove(0).metadata.sub_agent.unwrap();
+        let receipt = child.receipt.unwrap();
+        assert_eq!((receipt.usage, receipt.subtree_usage), (Usage::new(120, 0), Usage::new(120, 0)));
+        assert!(receipt.seed_hash.is_some(), "it began with the conversation of its parent");
+        // The next turn begins anew.
+        let script = ScriptedChatClient::replies([tokens(Reply::text("more"))]);
+        let more = process(&script, &store).await.thread("s", "main").run("more").await.unwrap();
+        assert_eq!((more.own_usage(), more.usage()), (Usage::new(40, 0), Usage::new(40, 0)));
+    }
+}
+
+#[tokio::test]
+async fn a_budget_is_that_of_the_whole_turn_however_often_it_waits() {
+    let budget = |budget: Budget| AgentRunConfig::new().with_budget(budget);
+    // Tokens: the third answer uses them up, and what it asks for is not done.
+    let script = ScriptedChatClient::replies(["a", "b", "c", "d"].map(|page| tokens(publish(page))));
+    let agent = process(&script, &Arc::default()).await;
+    let first = agent.thread("s", "main").run("go").with_run_config(budget(Budget::new().with_max_tokens(100))).await;
+    let (waits, result) = to_the_end(&agent, first).await;
+    assert!(matches!(&result, Err(RunError::BudgetReached { limit: BudgetLimit::Tokens, .. })), "{result:?}");
+    assert_eq!((waits, script.remaining()), (2, 1));
+
+    // Children: the first one waits, and is not started a second time.
+    let script = ScriptedChatClient::route()
+        .when_system_contains("You are the writer.", [publish("a"), Reply::text("written")])
+        .otherwise([
+            Reply::tool_call("fresh_writer", json!({"input": "write"})),
+            Reply::tool_call("fresh_writer", json!({"input": "again"})),
+            Reply::text("done"),
+        ]);
+    let agent = process(&script, &Arc::default()).await;
+    let first = agent.thread("s", "main").run("go").with_run_config(budget(Budget::new().with_max_children(1))).await;
+    let (waits, result) = to_the_end(&agent, first).await;
+    let told = results(&agent, &result.unwrap()).await;
+    assert_eq!(waits, 1);
+    assert_eq!(told[0].output.text(), "written");
+    assert!(told[1].output.text().contains("allows 1 child."), "{}", told[1].output.text());
 }

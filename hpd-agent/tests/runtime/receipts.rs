@@ -177,11 +177,16 @@ async fn a_preview_of_a_call_that_would_be_refused_says_why() {
     let error = agent.explain("nobody", "{}").unwrap_err();
     assert!(matches!(&error, ExplainError::NoSubAgent { tool, .. } if tool == "nobody"), "{error}");
 
+    let result = agent.run("Hi.").await.unwrap();
+    let thread = agent.thread(result.session_id(), result.thread_id());
+    let run = AgentRunConfig::new().with_budget(Budget::new().with_max_children(0));
+    let error = thread.explain("helper", r#"{"input":"x"}"#, &run).await.unwrap_err();
+    assert!(error.to_string().contains("allows 0 children"), "{error}");
+
     let thread = agent.thread("unknown", "unknown");
     let error = thread.explain("helper", r#"{"input":"x"}"#, &AgentRunConfig::new()).await.unwrap_err();
     assert_eq!(error.code(), "thread_not_found");
     let (_, denied) = (agent.explain("far", r#"{"input":"x"}"#).unwrap(), ToolFilter::deny(["far"]));
-    let result = agent.run("Hi.").await.unwrap();
     let thread = agent.thread(result.session_id(), result.thread_id());
     let run = AgentRunConfig::new().with_tool_filter(denied);
     let error = thread.explain("far", r#"{"input":"x"}"#, &run).await.unwrap_err();

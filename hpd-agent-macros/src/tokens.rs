@@ -170,10 +170,13 @@ pub(crate) fn depend_on(tokens: TokenStream, generics: &Generics) -> bool {
 }
 
 /// The capability attributes among tokens that are no method. Those on something that may yet become one are not
-/// misplaced.
+/// misplaced: its `fn` stands before a `:` or `=`, unlike that of a type.
 pub(crate) fn misplaced(tokens: &TokenStream) -> impl Iterator<Item = (&'static str, Span)> {
     let tokens: Vec<TokenTree> = tokens.clone().into_iter().collect();
-    let unfinished = tokens.iter().any(|token| matches!(token, TokenTree::Ident(ident) if ident == "fn"));
+    let is_typed =
+        |token: &&TokenTree| matches!(token, TokenTree::Punct(punct) if matches!(punct.as_char(), ':' | '='));
+    let mut head = tokens.iter().take_while(|token| !is_typed(token));
+    let unfinished = head.any(|token| matches!(token, TokenTree::Ident(ident) if ident == "fn"));
     let found: Vec<_> = if unfinished { Vec::new() } else { attributes(&tokens).collect() };
     found.into_iter()
 }
@@ -283,6 +286,18 @@ mod tests {
         assert!(!left.contains("subagent") && !left.contains("ai_function") && left.contains("doc"), "{left}");
         let unfinished = quote!(#[subagent] fn x(&self,) -> );
         assert_eq!(misplaced(&unfinished).count(), 0);
+        for whole in [
+            quote!(
+                #[subagent]
+                const H: fn(u32) -> u32 = h;
+            ),
+            quote!(
+                #[subagent]
+                type H = fn(u32);
+            ),
+        ] {
+            assert_eq!(misplaced(&whole).count(), 1, "{whole}");
+        }
     }
 
     #[test]

@@ -17,6 +17,10 @@ impl Tools {
 
     #[ai_function]
     nothing!();
+
+    /// On a constant that is a function.
+    #[ai_function]
+    const HALF: fn(u32) -> u32 = |n| n / 2;
 }
 // ANCHOR_END: example
 
@@ -26,5 +30,5 @@ macro_rules! nothing {
 use nothing;
 
 fn main() {
-    let _ = Tools::DEPTH;
+    let _ = (Tools::DEPTH, Tools::HALF);
 }

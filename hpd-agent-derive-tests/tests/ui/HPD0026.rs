@@ -15,4 +15,22 @@ impl Tools {
 }
 // ANCHOR_END: example
 
+#[derive(Default)]
+struct Conditional;
+
+#[tool_harness]
+impl Conditional {
+    /// Both are there.
+    #[ai_function]
+    fn both(&self, #[cfg(all())] from: String, #[cfg(all())] #[arg(name = "from")] to: String) -> String {
+        from + &to
+    }
+
+    /// One of them is there.
+    #[ai_function]
+    fn one(&self, #[cfg(all())] from: String, #[cfg(not(all()))] from: String) -> String {
+        from
+    }
+}
+
 fn main() {}

@@ -53,4 +53,22 @@ impl Never {
     }
 }
 
+#[derive(Default)]
+struct Unsized;
+
+#[tool_harness]
+impl Unsized {
+    /// Without a size.
+    #[ai_function]
+    fn list(&self) -> [u8] {
+        loop {}
+    }
+
+    /// By its name.
+    #[ai_function]
+    fn text(&self) -> str {
+        loop {}
+    }
+}
+
 fn main() {}

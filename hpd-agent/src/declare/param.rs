@@ -56,6 +56,27 @@ impl<'a> ParamInfo<'a> {
         self.default = Some(ParamDefault::Made(default));
         self
     }
+
+    /// What is wrong with its default, or with its place behind others. The order is that in which a model reads the
+    /// parameters.
+    fn problem<'p>(&self, mut earlier: impl Iterator<Item = ParamInfo<'p>>) -> Option<String> {
+        let name = self.name;
+        match self.default.map(ParamDefault::value) {
+            // Only something with a default in front of it makes it worthwhile to ask the type.
+            None => {
+                let before = earlier.find(|other| other.default.is_some()).filter(|_| !(self.optional)())?;
+                Some(format!(
+                    "`{name}` has to be given and stands behind `{}`, which has a default; put it before, or give it a \
+                     default too",
+                    before.name
+                ))
+            }
+            Some(Value::Null) if !(self.optional)() => {
+                Some(format!("the default of `{name}` cannot be written as JSON: give it another, or none"))
+            }
+            Some(_) => None,
+        }
+    }
 }
 
 /// The parameters of a function, in the order of the declaration.
@@ -103,32 +124,15 @@ impl OwnedParam {
         ParamInfo { name: &self.name, doc: self.doc.as_deref(), default, ..self.rest }
     }
 
-    /// What is wrong with it, or with its place behind others. The order is that in which a model reads the parameters:
-    /// the rules are those that the macro has for methods.
-    fn problems<'p>(&self, mut earlier: impl Iterator<Item = &'p Self> + Clone) -> Vec<String> {
+    /// What is wrong with its name, which the macro says of that of a method's parameter.
+    fn problems<'p>(&self, mut earlier: impl Iterator<Item = &'p Self>) -> Vec<String> {
         let mut problems = Vec::new();
         let name = &self.name;
         if let Err(rule) = rules::tool_name(name) {
             problems.push(format!("the parameter name {name:?} is not legal: expected {rule}"));
         }
-        if earlier.clone().any(|other| other.name == *name) {
+        if earlier.any(|other| other.name == *name) {
             problems.push(format!("two parameters are named `{name}`: give one of them another name"));
-        }
-        let may_be_left_out = (self.rest.optional)();
-        match &self.default {
-            Some(Value::Null) if !may_be_left_out => {
-                problems.push(format!("the default of `{name}` cannot be written as JSON: give it another, or none"));
-            }
-            None if !may_be_left_out => {
-                if let Some(before) = earlier.find(|other| other.default.is_some()) {
-                    problems.push(format!(
-                        "`{name}` has to be given and stands behind `{}`, which has a default; put it before, or give it \
-                         a default too",
-                        before.name
-                    ));
-                }
-            }
-            _ => {}
         }
         problems
     }
@@ -158,15 +162,18 @@ impl Params {
         }
     }
 
-    /// What is wrong with a declaration that no compiler has seen: all of it.
+    /// What is wrong with a declaration as far as no compiler has seen it: what only the types of a method know, all of
+    /// one that was made at run time.
     pub(crate) fn problems(&self) -> Vec<String> {
-        match self {
+        let mut problems = match self {
             Self::Static(_) => Vec::new(),
             Self::Schema(schema) => schema.problems(),
             Self::Owned(params) => {
                 let earlier = |at| params.iter().take(at);
                 params.iter().enumerate().flat_map(|(at, param)| param.problems(earlier(at))).collect()
             }
-        }
+        };
+        problems.extend(self.iter().enumerate().filter_map(|(at, param)| param.problem(self.iter().take(at))));
+        problems
     }
 }

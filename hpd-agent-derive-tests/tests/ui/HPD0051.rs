@@ -64,14 +64,8 @@ impl Lent {
 
     /// Without a size.
     #[ai_function]
-    fn text(&self, text: [u8]) -> u32 {
+    fn text(&self, _text: [u8]) -> u32 {
         1
-    }
-
-    /// Without a size, by its name.
-    #[ai_function]
-    fn named(&self, text: str) -> u32 {
-        2
     }
 }
 

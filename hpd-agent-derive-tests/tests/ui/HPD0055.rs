@@ -63,12 +63,6 @@ impl Unsized {
     fn list(&self) -> [u8] {
         loop {}
     }
-
-    /// By its name.
-    #[ai_function]
-    fn text(&self) -> str {
-        loop {}
-    }
 }
 
 fn main() {}

@@ -61,7 +61,7 @@ impl Tools {
 
     /// A mistake that the macro reports.
     #[ai_function(exclusiv, requires_permission = 1 + 1)]
-    fn mistake(&self, #[arg(description = BLANK)] text: String) {}
+    fn mistake(&self, #[arg(description = BLANK)] _text: String) {}
 
     /// One that the macro reports hides none of the constants beside it, nor of the types.
     #[subagent(

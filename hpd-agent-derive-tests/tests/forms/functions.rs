@@ -247,7 +247,7 @@ struct Attributed;
 impl Attributed {
     /// Has an attribute among its lifetimes.
     #[ai_function]
-    fn lifetimes<#[cfg(all())] 'a>(&'a self, x: u32) -> u32 {
+    fn lifetimes<#[allow(single_use_lifetimes)] 'a>(&'a self, x: u32) -> u32 {
         x
     }
 }

@@ -84,8 +84,15 @@ pub(crate) fn without(meta: &Meta, unwanted: &impl Fn(&Meta) -> bool) -> Option<
     if !has(meta, unwanted) {
         return Some(meta.clone());
     }
-    let Conditional { condition: Condition { asked, negated }, attributes } = Conditional::read(meta)?;
-    let left: Vec<Meta> = attributes.iter().filter_map(|inner| without(inner, unwanted)).collect();
+    changed(meta, &|meta| (!unwanted(meta)).then(|| meta.clone()))
+}
+
+/// The attribute changed, or each of those under its conditions; `None` if nothing is left.
+pub(crate) fn changed(meta: &Meta, change: &impl Fn(&Meta) -> Option<Meta>) -> Option<Meta> {
+    let Some(Conditional { condition: Condition { asked, negated }, attributes }) = Conditional::read(meta) else {
+        return change(meta);
+    };
+    let left: Vec<Meta> = attributes.iter().filter_map(|inner| changed(inner, change)).collect();
     let condition = if negated { quote!(not(#asked)) } else { asked };
     (!left.is_empty()).then(|| parse_quote!(cfg_attr(#condition, #(#left),*)))
 }

@@ -260,10 +260,26 @@ impl Scope<'_> {
     fn as_far_as_understood(&self, capability: &Capability) -> TokenStream {
         let (mut parts, mut setters) = (Parts::default(), TokenStream::new());
         self.texts(capability, &mut setters, &mut parts.constants);
-        if let Kind::SubAgent(sub_agent) = &capability.kind {
-            self.declared(capability, sub_agent, &mut setters, &mut parts.constants);
-            let (cfgs, children) = (&capability.cfgs, sub_agent::children(sub_agent));
-            parts.constants.extend(quote!(#(#cfgs)* const _: &[__hpd::HarnessRef] = #children;));
+        match &capability.kind {
+            Kind::Function(function) => self.constants_of_function(capability, function, &mut parts.constants),
+            Kind::SubAgent(sub_agent) => {
+                self.declared(capability, sub_agent, &mut setters, &mut parts.constants);
+                // In constants of their own, which do not know the parameters of the block.
+                let Harness { generics, ty, .. } = self.harness;
+                let cfgs = &capability.cfgs;
+                let known = |tokens| {
+                    let tokens = tokens::without_self(tokens, ty);
+                    (!tokens::depend_on(tokens.clone(), generics)).then_some(tokens)
+                };
+                let children = sub_agent.tool_harnesses.iter().filter_map(|child| known(child.to_token_stream()));
+                let children: Vec<_> = children.filter_map(|child| syn::parse2(child).ok()).collect();
+                let children = sub_agent::children(&children);
+                parts.constants.extend(quote!(#(#cfgs)* const _: &[__hpd::HarnessRef] = #children;));
+                if let Some(metadata) = known(sub_agent::metadata(sub_agent)).filter(|_| !sub_agent.metadata.is_empty())
+                {
+                    parts.constants.extend(quote!(#(#cfgs)* const _: fn() -> __hpd::Metadata = #metadata;));
+                }
+            }
         }
         parts.constants
     }

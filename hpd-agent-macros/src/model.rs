@@ -163,11 +163,12 @@ impl Policy {
     }
 
     /// The variant that a value names by itself. It means that variant wherever it stands: inside of a value the
-    /// variants are in scope before all else.
+    /// variants are in scope before all else. One with fields is none by itself.
     pub(crate) fn plain_variant(self, expr: &Expr) -> Option<&Ident> {
         let Expr::Path(path) = expr else { return None };
         let ident = path.path.get_ident().filter(|_| path.attrs.is_empty())?;
-        let is_plain = self != Self::Availability && !matches!(ident.to_string().as_str(), "Apply" | "Strategy");
+        let is_plain =
+            self != Self::Availability && !matches!(ident.to_string().as_str(), "Apply" | "OnFinalState" | "Strategy");
         (is_plain && self.variants().iter().any(|variant| ident == variant)).then_some(ident)
     }
 

@@ -1,7 +1,7 @@
 //! The grammar of a harness: an `impl` block of which only signatures and attributes are read. A body stays one group
 //! of tokens, and what is not understood stays as it is, for the compiler to judge.
 
-use proc_macro2::{Delimiter, Group, Span, TokenStream, TokenTree};
+use proc_macro2::{Delimiter, Span, TokenStream, TokenTree};
 use quote::{ToTokens, quote};
 use syn::{
     Attribute, Generics, Meta, Signature, Token, Type, Visibility, braced,
@@ -116,11 +116,12 @@ fn not_an_impl(input: ParseStream<'_>) -> syn::Error {
 }
 
 /// The tokens of the next item: up to a `;`, or up to a body, which is a `{ … }` outside of `< … >`. An attribute after
-/// `fn` is that of the item after it: this one has no body yet.
+/// `fn` is that of the item after it, unless it is that of a parameter in `< … >`: this one has no body yet.
 fn next_item(input: ParseStream<'_>) -> syn::Result<TokenStream> {
     let mut tokens = TokenStream::new();
     let (mut is_method, mut angles, mut after_dash) = (false, 0_u32, false);
-    while !(input.is_empty() || is_method && input.peek(Token![#]) && !(angles > 0 && is_on_parameter(input))) {
+    let is_of_next = |angles| input.peek(Token![#]) && !(angles > 0 && is_before_generic(input));
+    while !(input.is_empty() || is_method && is_of_next(angles)) {
         let token: TokenTree = input.parse()?;
         let last = match &token {
             TokenTree::Punct(punct) => {
@@ -143,12 +144,14 @@ fn next_item(input: ParseStream<'_>) -> syn::Result<TokenStream> {
     Ok(tokens)
 }
 
-/// Whether the attributes that follow are those of a lifetime or a type among parameters of a method, and not those of the
-/// next item.
-fn is_on_parameter(input: ParseStream<'_>) -> bool {
+/// Whether attributes stand before a lifetime, a type or a constant that is a parameter, and not before an item.
+fn is_before_generic(input: ParseStream<'_>) -> bool {
     let ahead = input.fork();
-    while ahead.peek(Token![#]) && ahead.parse::<TokenTree>().is_ok() && ahead.parse::<Group>().is_ok() {}
-    ahead.peek(syn::Lifetime) || ahead.peek(syn::Ident)
+    if ahead.call(Attribute::parse_outer).is_err() {
+        return false;
+    }
+    let is_constant = ahead.peek(Token![const]) && ahead.peek2(syn::Ident);
+    is_constant || ahead.peek(syn::Lifetime) || ahead.peek(syn::Ident)
 }
 
 /// `{ … }`, also in the invisible group that a `$body:block` arrives in.
@@ -331,6 +334,18 @@ mod tests {
         let members = item.unwrap().members;
         let kinds: Vec<_> = members.iter().map(|member| matches!(member, Member::Method(_))).collect();
         assert_eq!(kinds, [true, false, true]);
+    }
+
+    #[test]
+    fn an_attribute_of_a_parameter_is_not_that_of_the_next_item() {
+        let generics = [quote!(#[cfg(x)] 'a), quote!('a, #[cfg(x)] #[cfg(y)] T: X<'a>), quote!(#[cfg(x)] const N: u8)];
+        for generics in generics {
+            let item = parse(quote!(impl T { fn a<#generics>(&self) {} fn b() {} })).unwrap();
+            assert!(matches!(item.members.as_slice(), [Member::Method(_), Member::Method(_)]), "{generics}");
+        }
+        let item = parse(quote!(impl T { fn a<T, #[ai_function] fn b() {} fn c<T, #[subagent] pub const fn d() {} }));
+        let kinds = item.unwrap().members.iter().map(|member| matches!(member, Member::Method(_))).collect::<Vec<_>>();
+        assert_eq!(kinds, [false, true, false, true]);
     }
 
     #[test]

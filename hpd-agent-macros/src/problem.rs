@@ -83,8 +83,8 @@ pub(crate) enum Problem {
 
     /// `impl Trait` as the type of a parameter.
     ImplTraitParameter,
-    /// A type that borrows: `&str`, `Option<&str>`, `&[T]`.
-    BorrowedParameter { instead: String },
+    /// A type that borrows, or can only be borrowed: `&str`, `Option<&str>`, `&[T]`, `[T]`.
+    BorrowedParameter { instead: Option<String> },
     /// `(a, b): (A, B)`.
     PatternParameter,
     /// A parameter without a default after one that has one.
@@ -93,6 +93,8 @@ pub(crate) enum Problem {
     ArgOnOther { what: String },
     /// `-> !` of an `#[ai_function]`.
     FunctionNeverReturns,
+    /// `-> [T]` of an `#[ai_function]`.
+    UnsizedResult { instead: String },
     /// `-> !` of a `#[subagent]`.
     SubAgentNeverReturns,
 }
@@ -147,7 +149,7 @@ impl Problem {
             Self::Qualifier { .. } => 42,
             Self::SubAgentParameters => 43,
             Self::SubAgentNeverReturns => 44,
-            Self::FunctionNeverReturns => 55,
+            Self::FunctionNeverReturns | Self::UnsizedResult { .. } => 55,
             Self::ImplTraitParameter => 50,
             Self::BorrowedParameter { .. } => 51,
             Self::PatternParameter => 52,
@@ -293,10 +295,15 @@ impl fmt::Display for Problem {
             Self::ImplTraitParameter => {
                 f.write_str("`impl Trait` cannot be a parameter here: a model cannot choose a type; name the type")
             }
-            Self::BorrowedParameter { instead } => write!(
-                f,
-                "a parameter of an #[ai_function] owns its value, which is read from the model's JSON; take `{instead}`"
-            ),
+            Self::BorrowedParameter { instead } => {
+                f.write_str(
+                    "a parameter of an #[ai_function] owns its value, which is read from the model's JSON; take ",
+                )?;
+                match instead {
+                    Some(instead) => write!(f, "`{instead}`"),
+                    None => f.write_str("a type that has `serde::Deserialize` and `schemars::JsonSchema`"),
+                }
+            }
             Self::PatternParameter => {
                 f.write_str("a parameter of an #[ai_function] needs a plain name, which the model is shown")
             }
@@ -312,6 +319,12 @@ impl fmt::Display for Problem {
             Self::FunctionNeverReturns => f.write_str(
                 "an #[ai_function] gives the model a result, and this one never returns: return a value, or nothing",
             ),
+            Self::UnsizedResult { instead } => {
+                write!(
+                    f,
+                    "an #[ai_function] returns a value, and this is one only behind a pointer: return `{instead}`"
+                )
+            }
             Self::ArgOnOther { what } => {
                 write!(f, "#[arg] describes an argument of the model, and {what} is none; remove it")
             }

@@ -27,6 +27,12 @@ pub(crate) fn check(sig: &Signature, method: &str, kind: &'static str, errors: &
         let problem = if kind == SUBAGENT { Problem::SubAgentNeverReturns } else { Problem::FunctionNeverReturns };
         errors.push(problem.at(never.span()));
     }
+    if let ReturnType::Type(_, ty) = &sig.output
+        && kind != SUBAGENT
+        && let Some(instead) = sized(tokens::peeled(ty))
+    {
+        errors.push(Problem::UnsizedResult { instead: tokens::readable(&instead) }.at(ty.span()));
+    }
     if let Some(receiver) = sig.receiver() {
         let found = match &receiver.kind {
             ReceiverKind::Value => Some(("self", receiver.self_token.span())),
@@ -69,8 +75,8 @@ fn wraps_self(ty: &Type) -> bool {
     !is_self && tokens::mention(ty.to_token_stream(), "Self")
 }
 
-/// The parameters of an `#[ai_function]`, without the receiver. Of two that cannot stand together `conditional` gets the
-/// error, with the `#[cfg]`s of both, if one has any.
+/// The parameters of an `#[ai_function]`, without the receiver. `conditional` gets what is wrong with two of them that
+/// `#[cfg]`s can remove, with the `#[cfg]`s of both.
 pub(crate) fn function(
     sig: &Signature,
     errors: &mut Vec<syn::Error>,
@@ -81,7 +87,7 @@ pub(crate) fn function(
         let FnArg::Typed(input) = input else { continue };
         let described = described(&input.attrs, errors);
         let name = match (&described.name, &*input.pat) {
-            (Some(name), Pat::Ident(_)) => Some((name.value(), name.span())),
+            (Some(name), Pat::Ident(_) | Pat::Wild(_)) => Some((name.value(), name.span())),
             (None, Pat::Ident(pat)) => {
                 let name = pat.ident.unraw().to_string();
                 if !described.name_is_wrong && !is_tool_name(&name) {
@@ -103,25 +109,18 @@ pub(crate) fn function(
         }
         let Some((name, span)) = name else { continue };
         let cfgs = tokens::cfgs(&input.attrs);
-        // Where both are there; one error is enough where nothing is in doubt.
-        let mut together = |others: Vec<&Param>, problem: &dyn Fn(&Param) -> Problem| match others
-            .iter()
-            .find(|other| other.cfgs.is_empty() && cfgs.is_empty())
-        {
-            Some(other) => errors.push(problem(other).at(span)),
-            None => conditional.extend(others.into_iter().map(|other| {
-                let both = [other.cfgs.as_slice(), &cfgs].concat();
-                (both, problem(other).at(span))
-            })),
+        let mut beside = |other: &Param, problem: Problem| match [&*other.cfgs, &cfgs].concat() {
+            both if both.is_empty() => errors.push(problem.at(span)),
+            both => conditional.push((both, problem.at(span))),
         };
-        let namesakes = params.iter().filter(|other| other.name == name).collect();
-        together(namesakes, &|_| Problem::DuplicateParameter { name: name.clone() });
+        // Up to the first one that is there whatever holds: one error says enough.
+        for other in until_certain(&params, |other| other.name == name) {
+            beside(other, Problem::DuplicateParameter { name: name.clone() });
+        }
         if described.default.is_none() && has_to_be_given(&input.ty) {
-            let with_defaults = params.iter().rev().filter(|param| param.default.is_some()).collect();
-            together(with_defaults, &|before| Problem::RequiredAfterDefault {
-                name: name.clone(),
-                before: before.name.clone(),
-            });
+            for other in until_certain(&params, |other| other.default.is_some()) {
+                beside(other, Problem::RequiredAfterDefault { name: name.clone(), before: other.name.clone() });
+            }
         }
         params.push(Param {
             name,
@@ -134,6 +133,18 @@ pub(crate) fn function(
         });
     }
     params
+}
+
+/// The parameters that are meant, from the last one back to one that no `#[cfg]` can remove.
+fn until_certain(params: &[Param], is_meant: impl Fn(&Param) -> bool) -> Vec<&Param> {
+    let mut found = Vec::new();
+    for param in params.iter().rev().filter(|param| is_meant(param)) {
+        found.push(param);
+        if param.cfgs.is_empty() {
+            break;
+        }
+    }
+    found
 }
 
 /// The one parameter that a `#[subagent]` may have. There may be several if `#[cfg]`s leave one: `conditional` gets the
@@ -263,39 +274,72 @@ fn described(attrs: &[Attribute], errors: &mut Vec<syn::Error>) -> Described {
     found
 }
 
-/// The types of which the name says that a model has to give them. Of others, aliases and types of the author's among
-/// them, only the type knows, and the agent's `build()` asks it.
-const REQUIRED: [&str; 22] = [
-    "bool", "char", "f32", "f64", "i8", "i16", "i32", "i64", "i128", "isize", "u8", "u16", "u32", "u64", "u128",
-    "usize", "String", "Vec", "HashMap", "BTreeMap", "HashSet", "PathBuf",
-];
-
+/// Whether a type is plainly one that does not accept `null`. Of any other `build()` knows it, which asks the type.
 fn has_to_be_given(ty: &Type) -> bool {
     match tokens::peeled(ty) {
-        Type::Array(_) | Type::Tuple(_) => true,
-        Type::Reference(reference) => matches!(&*reference.elem, Type::Path(path) if path.path.is_ident("str")),
-        Type::Path(path) => {
-            let last = path.path.segments.last();
-            last.is_some_and(|last| REQUIRED.iter().any(|name| last.ident.unraw() == *name))
+        Type::Array(_) => true,
+        Type::Tuple(tuple) => !tuple.elems.is_empty(),
+        Type::Path(path) if path.qself.is_none() => {
+            let segments = &path.path.segments;
+            let of_library = segments.len() == 1
+                || segments.first().is_some_and(|first| LIBRARY.iter().any(|name| first.ident == name));
+            of_library && segments.last().is_some_and(|last| NEVER_NULL.iter().any(|name| last.ident == name))
         }
         _ => false,
     }
 }
 
+const LIBRARY: &[&str] = &["alloc", "core", "std"];
+const NEVER_NULL: &[&str] = &[
+    "BTreeMap", "BTreeSet", "HashMap", "HashSet", "PathBuf", "String", "Vec", "VecDeque", "bool", "char", "f32", "f64",
+    "i128", "i16", "i32", "i64", "i8", "isize", "u128", "u16", "u32", "u64", "u8", "usize",
+];
+
 /// Types that no implementation of a trait could make legal, in words of their own.
 fn param_type(ty: &Type) -> Option<Problem> {
     match tokens::peeled(ty) {
         Type::ImplTrait(_) => Some(Problem::ImplTraitParameter),
+        // What the runtime lends, it lends for one call.
+        Type::Reference(reference) if is_static(reference) && is_context(&reference.elem) => Some(lent()),
         // What the runtime lends, or a type that is none of a model's: the compiler knows.
         Type::Reference(reference) if matches!(tokens::peeled(&reference.elem), Type::Path(path) if !path.path.is_ident("str")) => {
             None
         }
         other => {
-            let owned = owned(other);
-            let (before, after) = (other.to_token_stream().to_string(), owned.to_token_stream().to_string());
-            (before != after).then(|| Problem::BorrowedParameter { instead: tokens::readable(&owned) })
+            let owned = sized(other).unwrap_or_else(|| owned(other));
+            let (before, after) = (other.to_token_stream().to_string(), owned.to_token_stream());
+            if before == after.to_string() && !matches!(other, Type::TraitObject(_)) {
+                None
+            } else if tokens::mention(after.clone(), "FunctionContext") {
+                Some(lent())
+            } else if tokens::mention(after.clone(), "impl") {
+                Some(Problem::ImplTraitParameter)
+            } else {
+                // No model can give one of these, whoever owns it.
+                let is_data = !["dyn", "fn"].into_iter().any(|word| tokens::mention(after.clone(), word));
+                Some(Problem::BorrowedParameter { instead: is_data.then(|| tokens::readable(&owned)) })
+            }
         }
     }
+}
+
+fn lent() -> Problem {
+    Problem::BorrowedParameter { instead: Some("&FunctionContext".to_owned()) }
+}
+
+fn is_static(reference: &syn::TypeReference) -> bool {
+    reference.lifetime.as_ref().is_some_and(|lifetime| lifetime.ident == "static")
+}
+
+fn is_context(ty: &Type) -> bool {
+    parse::type_name(ty).is_some_and(|name| name == "FunctionContext")
+}
+
+/// What to take instead of a list that can only be borrowed. A `str` without its `&` may be a type of the author's.
+fn sized(ty: &Type) -> Option<Type> {
+    let Type::Slice(slice) = ty else { return None };
+    let element = owned(&slice.elem);
+    Some(parse_quote!(Vec<#element>))
 }
 
 /// The type with everything owned that it borrows.
@@ -303,11 +347,7 @@ fn owned(ty: &Type) -> Type {
     match ty {
         Type::Reference(reference) => match &*reference.elem {
             Type::Path(path) if path.path.is_ident("str") => parse_quote!(String),
-            Type::Slice(slice) => {
-                let element = owned(&slice.elem);
-                parse_quote!(Vec<#element>)
-            }
-            other => owned(other),
+            other => sized(other).unwrap_or_else(|| owned(other)),
         },
         Type::Path(path) => {
             let mut path = path.clone();
@@ -354,12 +394,19 @@ mod tests {
                 Some("std::collections::HashMap<String, Vec<String>>"),
             ),
             (quote!([&str; 2]), Some("[String; 2]")),
+            (quote!(str), None),
+            (quote!([u8]), Some("Vec<u8>")),
+            (quote!(Box<str>), None),
+            (quote!(Option<&FunctionContext>), Some("&FunctionContext")),
+            (quote!(&'static FunctionContext), Some("&FunctionContext")),
+            (quote!(&dyn std::fmt::Debug), Some("")),
+            (quote!(dyn Fn()), Some("")),
             (quote!(&FunctionContext), None),
             (quote!(Option<String>), None),
             (quote!(Cow<'static, str>), None),
         ] {
             let found = match param_type(&syn::parse2(ty.clone()).unwrap()) {
-                Some(Problem::BorrowedParameter { instead }) => Some(instead),
+                Some(Problem::BorrowedParameter { instead }) => Some(instead.unwrap_or_default()),
                 None => None,
                 other => panic!("{other:?}"),
             };

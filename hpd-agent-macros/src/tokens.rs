@@ -170,22 +170,13 @@ pub(crate) fn depend_on(tokens: TokenStream, generics: &Generics) -> bool {
 }
 
 /// The capability attributes among tokens that are no method. Those on something that may yet become one are not
-/// misplaced.
+/// misplaced: its `fn` stands before a `:` or `=`, unlike that of a type.
 pub(crate) fn misplaced(tokens: &TokenStream) -> impl Iterator<Item = (&'static str, Span)> {
     let tokens: Vec<TokenTree> = tokens.clone().into_iter().collect();
-    // What another keyword makes something else is no method, though the type of it may be that of a function.
-    let keyword = tokens.iter().find_map(|token| match token {
-        TokenTree::Ident(ident) if ident == "fn" => Some(true),
-        TokenTree::Ident(ident) if ident == "type" || ident == "static" => Some(false),
-        _ => None,
-    });
-    let is_constant = tokens.windows(2).any(|pair| match pair {
-        [TokenTree::Ident(first), TokenTree::Ident(second)] => {
-            first == "const" && !["fn", "async", "unsafe", "extern"].iter().any(|word| second == word)
-        }
-        _ => false,
-    });
-    let unfinished = keyword == Some(true) && !is_constant;
+    let is_typed =
+        |token: &&TokenTree| matches!(token, TokenTree::Punct(punct) if matches!(punct.as_char(), ':' | '='));
+    let mut head = tokens.iter().take_while(|token| !is_typed(token));
+    let unfinished = head.any(|token| matches!(token, TokenTree::Ident(ident) if ident == "fn"));
     let found: Vec<_> = if unfinished { Vec::new() } else { attributes(&tokens).collect() };
     found.into_iter()
 }
@@ -293,20 +284,20 @@ mod tests {
         assert_eq!(misplaced(&tokens).map(|(name, _)| name).collect::<Vec<_>>(), ["subagent"]);
         let left = without_capabilities(&tokens).to_string();
         assert!(!left.contains("subagent") && !left.contains("ai_function") && left.contains("doc"), "{left}");
-        let tokens = quote!(
-            #[ai_function]
-            const HANDLER: fn(u32) -> u32 = handler;
-        );
-        assert_eq!(misplaced(&tokens).count(), 1);
-        let tokens = quote!(
-            #[ai_function]
-            type Handler = fn(u32) -> u32;
-        );
-        assert_eq!(misplaced(&tokens).count(), 1);
-        let unfinished = quote!(#[subagent] pub const unsafe extern "C" fn x(&self,) -> );
-        assert_eq!(misplaced(&unfinished).count(), 0);
         let unfinished = quote!(#[subagent] fn x(&self,) -> );
         assert_eq!(misplaced(&unfinished).count(), 0);
+        for whole in [
+            quote!(
+                #[subagent]
+                const H: fn(u32) -> u32 = h;
+            ),
+            quote!(
+                #[subagent]
+                type H = fn(u32);
+            ),
+        ] {
+            assert_eq!(misplaced(&whole).count(), 1, "{whole}");
+        }
     }
 
     #[test]

@@ -3,7 +3,7 @@
 
 use proc_macro2::Span;
 use quote::quote;
-use syn::{Attribute, ext::IdentExt, parse_quote, spanned::Spanned};
+use syn::{Attribute, Meta, ext::IdentExt, parse_quote, spanned::Spanned};
 
 use crate::{
     attribute::{AI_FUNCTION, Declared, Options},
@@ -48,15 +48,16 @@ fn allowed(item: &HarnessItem) -> Vec<Attribute> {
         Member::Other(_) => &[],
     });
     let attrs = item.attrs.iter().chain(&item.inner_attrs).chain(of_methods);
-    let allowed = attrs.filter_map(|attr| match &attr.meta {
-        syn::Meta::List(list) if list.path.is_ident("allow") || list.path.is_ident("expect") => {
+    let allowance = |meta: &Meta| match meta {
+        Meta::List(list) if list.path.is_ident("allow") || list.path.is_ident("expect") => {
             let lints = &list.tokens;
-            Some(parse_quote!(#[allow(#lints)]))
+            Some(parse_quote!(allow(#lints)))
         }
-        meta if meta.path().is_ident("deprecated") => Some(parse_quote!(#[allow(deprecated, reason = "generated")])),
+        meta if meta.path().is_ident("deprecated") => Some(parse_quote!(allow(deprecated, reason = "generated"))),
         _ => None,
-    });
-    allowed.collect()
+    };
+    let allowed = attrs.filter_map(|attr| conditional::changed(&attr.meta, &allowance));
+    allowed.map(|allowed| parse_quote!(#[#allowed])).collect()
 }
 
 /// The tools of the block that are declared without a mistake, and the others.

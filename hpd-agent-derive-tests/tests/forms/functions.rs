@@ -209,6 +209,20 @@ mod deprecated {
             1
         }
 
+        /// Is so under a condition.
+        #[cfg_attr(all(), deprecated)]
+        #[ai_function]
+        fn older(&self) -> u32 {
+            2
+        }
+
+        /// Takes what is old, under a condition.
+        #[cfg_attr(all(), allow(deprecated))]
+        #[ai_function]
+        fn shout(&self, text: Text) -> Text {
+            text.to_uppercase()
+        }
+
         /// Takes what is old.
         #[expect(deprecated)]
         #[ai_function]
@@ -221,5 +235,24 @@ mod deprecated {
 #[tokio::test]
 async fn deprecation_is_for_those_who_call_it_by_name() {
     assert_eq!(text(&deprecated::Old, "old", "{}").await, "1");
+    assert_eq!(text(&deprecated::Old, "older", "{}").await, "2");
+    assert_eq!(text(&deprecated::Old, "shout", r#"{"text":"x"}"#).await, "X");
     assert_eq!(text(&deprecated::Old, "echo", r#"{"text":"x"}"#).await, "x");
+}
+
+#[derive(Default)]
+struct Attributed;
+
+#[tool_harness]
+impl Attributed {
+    /// Has an attribute among its lifetimes.
+    #[ai_function]
+    fn lifetimes<#[allow(single_use_lifetimes)] 'a>(&'a self, x: u32) -> u32 {
+        x
+    }
+}
+
+#[tokio::test]
+async fn an_attribute_of_a_lifetime_takes_no_tool_away() {
+    assert_eq!(text(&Attributed, "lifetimes", r#"{"x":1}"#).await, "1");
 }

@@ -17,21 +17,12 @@ impl Tools {
 
     #[ai_function]
     nothing!();
+
+    /// On a constant that is a function.
+    #[ai_function]
+    const HALF: fn(u32) -> u32 = |n| n / 2;
 }
 // ANCHOR_END: example
-
-fn handler(value: u32) -> u32 {
-    value
-}
-
-#[derive(Default)]
-struct Constants;
-
-#[tool_harness]
-impl Constants {
-    #[ai_function]
-    const HANDLER: fn(u32) -> u32 = handler;
-}
 
 macro_rules! nothing {
     () => {};
@@ -39,5 +30,5 @@ macro_rules! nothing {
 use nothing;
 
 fn main() {
-    let _ = (Tools::DEPTH, Constants::HANDLER);
+    let _ = (Tools::DEPTH, Tools::HALF);
 }

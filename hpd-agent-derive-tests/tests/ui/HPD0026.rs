@@ -22,13 +22,13 @@ struct Conditional;
 impl Conditional {
     /// Both are there.
     #[ai_function]
-    fn twice(&self, #[cfg(all())] from: String, #[cfg(not(any()))] #[arg(name = "from")] to: String) -> String {
+    fn both(&self, #[cfg(all())] from: String, #[cfg(all())] #[arg(name = "from")] to: String) -> String {
         from + &to
     }
 
-    /// One of them is.
+    /// One of them is there.
     #[ai_function]
-    fn once(&self, #[cfg(all())] from: String, #[cfg(any())] #[arg(name = "from")] to: String) -> String {
+    fn one(&self, #[cfg(all())] from: String, #[cfg(not(all()))] from: String) -> String {
         from
     }
 }

@@ -39,4 +39,34 @@ impl Others {
     }
 }
 
+#[derive(Default)]
+struct Lent;
+
+#[tool_harness]
+impl Lent {
+    /// What the runtime lends is lent as it is.
+    #[ai_function]
+    fn maybe(&self, context: Option<&FunctionContext>) -> bool {
+        context.is_some()
+    }
+
+    /// For a call.
+    #[ai_function]
+    fn long(&self, context: &'static FunctionContext) -> usize {
+        context.depth() as usize
+    }
+
+    /// Of any type.
+    #[ai_function]
+    fn any(&self, value: &dyn std::fmt::Debug) -> String {
+        format!("{value:?}")
+    }
+
+    /// Without a size.
+    #[ai_function]
+    fn text(&self, _text: [u8]) -> u32 {
+        1
+    }
+}
+
 fn main() {}

@@ -34,7 +34,7 @@ impl Others {
 
     /// Fine.
     #[ai_function]
-    fn fine(&self, mut a: u32) -> u32 {
+    fn fine(&self, mut a: u32, #[arg(name = "later")] _: u32) -> u32 {
         a += 1;
         a
     }

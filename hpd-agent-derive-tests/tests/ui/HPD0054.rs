@@ -37,14 +37,34 @@ struct Conditional;
 impl Conditional {
     /// Both are there.
     #[ai_function]
-    fn both(&self, #[cfg(all())] #[arg(default)] limit: u32, #[cfg(not(any()))] query: String) -> String {
+    fn both(&self, #[cfg(all())] #[arg(default)] limit: u32, #[cfg(all())] query: String) -> String {
         format!("{query}: {limit}")
     }
 
-    /// One of them is.
+    /// One of them is there.
     #[ai_function]
-    fn one(&self, #[cfg(any())] #[arg(default)] limit: u32, query: String) -> String {
+    fn first(&self, #[arg(default)] limit: u32, #[cfg(not(all()))] query: String) -> String {
+        limit.to_string()
+    }
+
+    /// So it is here.
+    #[ai_function]
+    fn last(&self, #[cfg(not(all()))] #[arg(default)] limit: u32, query: String) -> String {
         query
+    }
+}
+
+type Maybe = Option<String>;
+
+#[derive(Default)]
+struct Typed;
+
+#[tool_harness]
+impl Typed {
+    /// What these types accept, the compiler does not know.
+    #[ai_function]
+    fn open(&self, #[arg(default)] limit: u32, near: Maybe, value: serde_json::Value) -> String {
+        format!("{limit}{near:?}{value}")
     }
 }
 

@@ -53,4 +53,16 @@ impl Never {
     }
 }
 
+#[derive(Default)]
+struct Unsized;
+
+#[tool_harness]
+impl Unsized {
+    /// Without a size.
+    #[ai_function]
+    fn list(&self) -> [u8] {
+        loop {}
+    }
+}
+
 fn main() {}

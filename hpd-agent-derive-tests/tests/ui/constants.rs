@@ -10,6 +10,8 @@ fn policy() -> SubAgentContextPolicy {
     SubAgentContextPolicy::Fork
 }
 
+const BLANK: &str = " ";
+
 #[derive(Default)]
 struct Tools;
 
@@ -45,6 +47,12 @@ impl Tools {
         AgentConfig::new("A")
     }
 
+    /// A policy without its fields.
+    #[subagent(agent_id = "e", invocation_mode = BackgroundOnly, background_notification = OnFinalState)]
+    fn no_fields(&self) -> AgentConfig {
+        AgentConfig::new("A")
+    }
+
     /// A default of another type.
     #[ai_function]
     fn default(&self, #[arg(default = "ten")] limit: u32) -> u32 {
@@ -52,8 +60,8 @@ impl Tools {
     }
 
     /// A mistake that the macro reports.
-    #[ai_function(exclusiv)]
-    fn mistake(&self) {}
+    #[ai_function(exclusiv, requires_permission = 1 + 1)]
+    fn mistake(&self, #[arg(description = BLANK)] _text: String) {}
 
     /// One that the macro reports hides none of the constants beside it, nor of the types.
     #[subagent(
@@ -61,7 +69,7 @@ impl Tools {
         name = " ",
         context = SubAgentContextPolicy::Frsh,
         tool_harnesses = [Toools, Tools, u32],
-        metadata(kind = 1)
+        metadata(kind = 1, team = Tools)
     )]
     fn beside(&self) -> AgentConfig {
         AgentConfig::new("A")

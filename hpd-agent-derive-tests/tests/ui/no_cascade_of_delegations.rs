@@ -67,4 +67,26 @@ impl Values {
     }
 }
 
+struct Generic<T>(T);
+
+#[tool_harness]
+impl<T: Send + Sync + 'static> Generic<T> {
+    /// Its own type, and the parameters of the block, are not what is wrong.
+    #[subagent(agent_id = "a b", tool_harnesses = [Self, Generic<T>, Generic<u8>])]
+    fn child(&self) -> AgentConfig {
+        AgentConfig::new("A")
+    }
+}
+
+struct Plain;
+
+#[tool_harness]
+impl Plain {
+    /// So it is here.
+    #[subagent(agent_id = "a b", tool_harnesses = [Self])]
+    fn child(&self) -> AgentConfig {
+        AgentConfig::new("A")
+    }
+}
+
 fn main() {}

@@ -16,19 +16,7 @@ impl Scope<'_> {
         setters: &mut TokenStream,
         constants: &mut TokenStream,
     ) -> TokenStream {
-        let flags = [("requires_permission", &function.requires_permission), ("exclusive", &function.exclusive)];
-        for (setter, value) in flags {
-            if let Some(value) = value {
-                // Beside a branch the compiler would not keep the lists of parameters for ever.
-                let sort = Sort { ty: quote!(::core::primitive::bool), check: None, scope: None };
-                let name = format!("{}_{}", setter.to_uppercase(), capability.index);
-                let value = match value {
-                    Expr::Lit(literal) => literal.to_token_stream(),
-                    value => self.constant(&name, &capability.cfgs, &sort, value, constants).into_token_stream(),
-                };
-                set(setters, setter, &value);
-            }
-        }
+        self.flags(capability, function, setters, constants);
         let params: Vec<_> = function
             .params
             .iter()
@@ -42,17 +30,59 @@ impl Scope<'_> {
         quote_spanned!(span=> __hpd::function::<Self>(#method_name, #doc, #params, #action))
     }
 
-    /// The descriptor of one parameter.
-    fn param(&self, capability: &Capability, at: usize, param: &Param, constants: &mut TokenStream) -> TokenStream {
-        let Param { name, doc, description, cfgs, ty, span, default } = param;
-        let doc = match description {
+    /// Whether calls need permission, and whether they wait for others.
+    fn flags(
+        &self,
+        capability: &Capability,
+        function: &Function,
+        setters: &mut TokenStream,
+        constants: &mut TokenStream,
+    ) {
+        let flags = [("requires_permission", &function.requires_permission), ("exclusive", &function.exclusive)];
+        for (setter, value) in flags {
+            if let Some(value) = value {
+                // Beside a branch the compiler would not keep the lists of parameters for ever.
+                let sort = Sort { ty: quote!(::core::primitive::bool), check: None, scope: None };
+                let name = format!("{}_{}", setter.to_uppercase(), capability.index);
+                let value = match value {
+                    Expr::Lit(literal) => literal.to_token_stream(),
+                    value => self.constant(&name, &capability.cfgs, &sort, value, constants).into_token_stream(),
+                };
+                set(setters, setter, &value);
+            }
+        }
+    }
+
+    /// The constants of a function that is left out because of another mistake.
+    pub(super) fn constants_of_function(
+        &self,
+        capability: &Capability,
+        function: &Function,
+        constants: &mut TokenStream,
+    ) {
+        self.flags(capability, function, &mut TokenStream::new(), constants);
+        for (at, param) in function.params.iter().enumerate() {
+            self.param_doc(capability, at, param, constants);
+        }
+    }
+
+    /// What the model reads about a parameter.
+    fn param_doc(&self, capability: &Capability, at: usize, param: &Param, constants: &mut TokenStream) -> TokenStream {
+        let Param { doc, description, cfgs, .. } = param;
+        match description {
             None => doc.clone(),
             Some(description) => {
                 let constant = format!("DESCRIPTION_{}_{at}", capability.index);
                 let cfgs = [&*capability.cfgs, cfgs].concat();
                 self.checked_text(&constant, &cfgs, "description", description, constants)
             }
-        };
+        }
+    }
+
+    /// The descriptor of one parameter.
+    fn param(&self, capability: &Capability, at: usize, param: &Param, constants: &mut TokenStream) -> TokenStream {
+        let Param { name, cfgs, ty, span, default, .. } = param;
+        let doc = self.param_doc(capability, at, param, constants);
         match default {
             None => quote_spanned!(*span=> #(#cfgs)* __hpd::param::<#ty>(#name, #doc)),
             Some(default) => quote_spanned! { *span=>

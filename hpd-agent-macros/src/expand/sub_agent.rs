@@ -2,6 +2,7 @@
 
 use proc_macro2::{Ident, Span, TokenStream};
 use quote::{ToTokens, quote, quote_spanned};
+use syn::Type;
 
 use super::{Constant, Names, Parts, Scope, Sort, delegation::Delegation, set};
 use crate::{
@@ -28,7 +29,7 @@ impl Scope<'_> {
             self.delegation(capability, &Delegation { availability, recursion, children, span: *span }, parts);
         }
         if !sub_agent.tool_harnesses.is_empty() {
-            set(setters, "tool_harnesses", &children(sub_agent));
+            set(setters, "tool_harnesses", &children(&sub_agent.tool_harnesses));
         }
         if !sub_agent.metadata.is_empty() {
             set(setters, "metadata", &metadata(sub_agent));
@@ -139,8 +140,8 @@ fn exclusions(
 }
 
 /// The child's harnesses.
-pub(super) fn children(sub_agent: &SubAgent) -> TokenStream {
-    let harnesses = sub_agent.tool_harnesses.iter().map(|ty| {
+pub(super) fn children(types: &[Type]) -> TokenStream {
+    let harnesses = types.iter().map(|ty| {
         let span = tokens::anchor_of_type(ty);
         quote_spanned!(span=> __hpd::child::<#ty>())
     });
@@ -148,7 +149,7 @@ pub(super) fn children(sub_agent: &SubAgent) -> TokenStream {
 }
 
 /// Runs where an object is made of it: most values cannot be made in a constant.
-fn metadata(sub_agent: &SubAgent) -> TokenStream {
+pub(super) fn metadata(sub_agent: &SubAgent) -> TokenStream {
     let map = Ident::new("__hpd_metadata", Span::mixed_site());
     let insert = sub_agent.metadata.iter().map(|(key, value)| {
         let span = tokens::anchor(value);

@@ -144,7 +144,7 @@ pub enum BuildProblem {
         /// Where the second is declared.
         second: String,
     },
-    /// Parameters of a function that was declared at run time.
+    /// Parameters of a function that was declared at run time, or what only the type of a method's parameter knows.
     #[error("{at}: {reason}")]
     InvalidParameters {
         /// Where.

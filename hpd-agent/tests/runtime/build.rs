@@ -348,3 +348,39 @@ async fn a_harness_that_a_child_is_given_twice_is_told() {
     let told = error.to_string();
     assert!(told.contains("`Repeating.repeating` (") && told.contains("`Searching` is given twice"), "{told}");
 }
+
+type Maybe = Option<u32>;
+
+/// A type of the author's, of which the macro knows only the name.
+#[derive(serde::Deserialize, schemars::JsonSchema)]
+struct Given(u32);
+
+#[derive(Default)]
+struct Defaults;
+
+#[tool_harness]
+impl Defaults {
+    /// Has a default that JSON does not have, and one in front of what has to be given.
+    #[ai_function]
+    fn wrong(&self, #[arg(default = f64::NAN)] ratio: f64, given: Given) -> f64 {
+        ratio + f64::from(given.0)
+    }
+
+    /// Has what may be left out behind a default.
+    #[ai_function]
+    fn right(&self, #[arg(default)] limit: u32, maybe: Maybe, value: serde_json::Value) -> String {
+        format!("{limit}{maybe:?}{value}")
+    }
+}
+
+#[tokio::test]
+async fn what_only_the_type_of_a_parameter_knows_is_said_as_of_a_function_made_at_run_time() {
+    let error = builder(&client()).with_tool_harness::<Defaults>().build().await.unwrap_err();
+    assert_eq!(codes(&error), ["invalid_parameters"; 2], "{error}");
+    for part in [
+        "the default of `ratio` cannot be written as JSON: give it another, or none",
+        "`given` has to be given and stands behind `ratio`, which has a default; put it before, or give it a default too",
+    ] {
+        assert!(error.to_string().contains(part), "{part:?} is missing in: {error}");
+    }
+}

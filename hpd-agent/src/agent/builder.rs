@@ -8,6 +8,7 @@ use tokio::sync::Semaphore;
 use super::{
     Agent, BuildError, BuildProblem,
     blueprint::{Blueprint, Client, Tool, ToolKind, ToolTable},
+    clients::{OtherClients, Providers},
     cycles,
     freeze::{Definition, DefinitionSource, Factory, Freezer},
     inner::AgentInner,
@@ -17,6 +18,11 @@ use super::{
 };
 use crate::{
     chat::{ChatClient, ChatConfig, ChatOptions, ChatProviderRegistry},
+    clients::{
+        ClientSet, EmbeddingsClient, EmbeddingsConfig, HostedFilesClient, HostedFilesConfig, ImageGenerationClient,
+        ImageGenerationConfig, Leased, ProviderRegistry, RealtimeClient, RealtimeConfig, SpeechToTextClient,
+        SpeechToTextConfig, TextToSpeechClient, TextToSpeechConfig, families,
+    },
     declare::{
         AgentConfig, ClientFamily, ClientInheritance, DefaultHarness, DynamicHarness, ErasedHarness, HarnessContext,
         HarnessKey, HarnessRef, PriceTable, ToolHarness,
@@ -51,7 +57,8 @@ pub struct AgentBuilder {
     config: AgentConfig,
     agent_id: Option<Arc<str>>,
     client: Option<Arc<dyn ChatClient>>,
-    providers: ChatProviderRegistry,
+    clients: ClientSet,
+    providers: Providers,
     harnesses: Vec<Wanted>,
     instances: HashMap<HarnessKey, Arc<dyn ErasedHarness>>,
     factories: HashMap<HarnessKey, Factory>,
@@ -91,7 +98,8 @@ impl AgentBuilder {
             config: AgentConfig::new("Agent"),
             agent_id: None,
             client: None,
-            providers: ChatProviderRegistry::new(),
+            clients: ClientSet::default(),
+            providers: Providers::default(),
             harnesses: Vec::new(),
             instances: HashMap::new(),
             factories: HashMap::new(),
@@ -167,7 +175,7 @@ impl AgentBuilder {
 
     /// The providers by which stored choices of a model find their clients.
     pub fn with_chat_providers(mut self, providers: ChatProviderRegistry) -> Self {
-        self.providers = providers;
+        self.providers.chat = providers;
         self
     }
 
@@ -360,6 +368,10 @@ impl AgentBuilder {
         Ok(Agent::new(AgentInner::new(
             blueprints,
             self.client.map(Client),
+            OtherClients {
+                given: (!self.clients.is_empty()).then(|| Arc::new(self.clients)),
+                providers: self.providers.others,
+            },
             self.permissions,
             self.session_store.unwrap_or_else(|| Arc::new(MemorySessionStore::new())),
             agent_store,
@@ -368,11 +380,38 @@ impl AgentBuilder {
     }
 }
 
+macro_rules! clients {
+    ($($field:ident: $family:ident, $client:ident, $config:ident, $words:literal,
+        $with:ident, $set:ident, $with_client:ident, $with_providers:ident;)*) => {
+        /// [Clients](crate::clients) beside the model.
+        impl AgentBuilder {
+            $(#[doc = concat!("The agent's client for ", $words, ", and that of its children as far as they inherit it.")]
+            pub fn $with_client(mut self, client: impl $client) -> Self {
+                self.clients.$field = Some(Leased::new(Arc::new(client), Arc::default()));
+                self
+            }
+
+            #[doc = concat!("The client for ", $words, " as a stored choice: provider, model, options.")]
+            pub fn $with(self, choice: $config) -> Self {
+                self.edit(|config| config.$with(choice))
+            }
+
+            #[doc = concat!("The providers by which stored choices of a client for ", $words, " find their clients.")]
+            pub fn $with_providers(mut self, providers: ProviderRegistry<dyn $client>) -> Self {
+                self.providers.others.$field = providers;
+                self
+            }
+            )*
+        }
+    };
+}
+families!(clients);
+
 /// Turns definitions into blueprints.
 fn compile(
     freezer: &mut Freezer,
     default_client: Option<&Arc<dyn ChatClient>>,
-    providers: &ChatProviderRegistry,
+    providers: &Providers,
 ) -> Vec<Blueprint> {
     let definitions = std::mem::take(&mut freezer.definitions);
     check_agent_ids(&definitions, &mut freezer.problems);
@@ -388,7 +427,7 @@ fn compile(
         .into_iter()
         .map(|definition| {
             check_config(&definition, &mut freezer.problems);
-            let Definition { agent_id, config, harnesses, .. } = definition;
+            let Definition { agent_id, config, harnesses, at, .. } = definition;
             let mut tools: Vec<(Arc<Tool>, &Place)> = Vec::new();
             let mut own_harnesses = Vec::with_capacity(harnesses.len());
             for harness in harnesses.iter().filter_map(|index| freezer.harnesses.get(*index)) {
@@ -397,12 +436,16 @@ fn compile(
             }
             check_tool_names(&agent_id, &tools, &mut freezer.problems);
             let client = config.chat().filter(|chat| chat.provider.is_some()).and_then(|chat| {
-                let made = providers.client(chat);
+                let made = providers.chat.client(chat);
                 made.map_err(|source| {
                     freezer.problems.push(BuildProblem::ChatProvider { agent: agent_id.to_string(), source });
                 })
                 .ok()
             });
+            let clients = providers.make(config.clients(), &agent_id, &at, &mut freezer.problems);
+            for (tool, at) in &tools {
+                providers.make_declared(tool, at, &mut freezer.problems);
+            }
             let table = ToolTable::new(tools.iter().map(|(tool, _)| Arc::clone(tool)).collect());
             let root_client = client.as_ref().or(default_client.filter(|_| shown.is_empty()));
             let own = root_client.map(|client| client.info().schema_profile());
@@ -411,6 +454,7 @@ fn compile(
                 system: config.system_prompt(),
                 options: config.chat().map_or_else(|| Arc::clone(&no_options), |chat| Arc::new(chat.options.clone())),
                 client: client.map(Client),
+                clients,
                 tools: table,
                 harnesses: own_harnesses,
                 agent_id,

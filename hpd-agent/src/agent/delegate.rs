@@ -164,6 +164,7 @@ impl Lane {
             selection: client.0.info().selection(&options),
             client,
             options,
+            clients: self.clients_of_child(tool, blueprint),
             memory,
             denials,
             ceiling: self.ceiling.min(blueprint.config.max_sub_agent_depth()).min(deepest),

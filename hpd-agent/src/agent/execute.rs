@@ -211,6 +211,7 @@ impl Claim<'_> {
         let config = order.config.clone();
         let inherited = (index > 0).then_some(&*root.options);
         let (client, options) = child_model(&client, inherited, blueprint, config.as_deref());
+        let clients = inner.clients(root, blueprint, config.as_deref())?;
         let own = blueprint.config.max_sub_agent_depth();
         let (scope, denials, ceiling) = match &thread.last_agent {
             Some((scope, settings)) if scope.depth > 0 => {
@@ -235,6 +236,7 @@ impl Claim<'_> {
             selection: client.0.info().selection(&options),
             client,
             options,
+            clients,
             memory: self.memory(),
             denials,
             ceiling,

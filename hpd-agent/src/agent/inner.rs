@@ -10,6 +10,7 @@ use tokio::sync::Semaphore;
 use super::{
     RunError,
     blueprint::{Blueprint, Client},
+    clients::OtherClients,
     tree::Tree,
 };
 use crate::{
@@ -27,6 +28,7 @@ pub(crate) struct AgentInner {
     /// Index 0 is the root agent.
     blueprints: Vec<Blueprint>,
     pub(crate) client: Option<Client>,
+    pub(crate) clients: OtherClients,
     pub(crate) permissions: Permissions,
     pub(crate) store: Arc<dyn SessionStore>,
     pub(crate) agent_store: Arc<dyn AgentStore>,
@@ -60,13 +62,24 @@ impl AgentInner {
     pub(crate) fn new(
         blueprints: Vec<Blueprint>,
         client: Option<Client>,
+        clients: OtherClients,
         permissions: Permissions,
         store: Arc<dyn SessionStore>,
         agent_store: Arc<dyn AgentStore>,
         limits: (PriceTable, Option<Semaphore>),
     ) -> Self {
         let (prices, model_slots) = limits;
-        Self { blueprints, client, permissions, store, agent_store, prices, model_slots, threads: Mutex::default() }
+        Self {
+            blueprints,
+            client,
+            clients,
+            permissions,
+            store,
+            agent_store,
+            prices,
+            model_slots,
+            threads: Mutex::default(),
+        }
     }
 
     /// The blueprint at an index that a tool or a lane was given by the builder.

@@ -7,6 +7,7 @@ mod blueprint;
 mod build_error;
 mod builder;
 mod canonical;
+mod clients;
 mod cycles;
 mod definition;
 mod delegate;

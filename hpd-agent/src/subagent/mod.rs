@@ -3,12 +3,14 @@
 
 mod call;
 mod child;
+mod clients;
 mod inherit;
 mod result;
 
 pub(crate) use self::{
     call::SubAgentCall,
     child::{ChildIdentity, availability_error},
+    clients::{Said, clients},
     inherit::{child_denials, child_run_config, inherited_options, inherits_chat},
     result::{completed, failed},
 };

@@ -1,0 +1,64 @@
+//! The clients beside its model that an agent has in a run: one rule for all families.
+
+use std::sync::Arc;
+
+use super::inherit::takes_over;
+use crate::{
+    clients::{Choice, ClientChoices, ClientFamily, ClientSet, Family, Leased, MadeClients, families},
+    declare::ClientPolicies,
+};
+
+/// What is said of clients in one place, with the clients of the providers that are named there.
+#[derive(Clone, Copy)]
+pub(crate) struct Said<'a> {
+    pub(crate) choices: &'a ClientChoices,
+    pub(crate) made: &'a MadeClients,
+}
+
+/// The clients of an agent. `above`: those of its parent, or those that the application gave to the root. `said`: by its
+/// configuration, then by its run. `None`: it has none; nothing is allocated for an agent that has those of its parent.
+pub(crate) fn clients(
+    above: Option<&Arc<ClientSet>>,
+    policies: &ClientPolicies,
+    said: &[Said<'_>],
+) -> Option<Arc<ClientSet>> {
+    if said.is_empty() && above.is_none_or(|above| takes_over_all(above, policies)) {
+        return above.cloned();
+    }
+    let set = resolved(above.map(|above| &**above), policies, said);
+    (!set.is_empty()).then(|| Arc::new(set))
+}
+
+macro_rules! resolve {
+    ($($field:ident: $family:ident, $client:ident, $config:ident, $words:literal, $($method:ident),*;)*) => {
+        /// Whether a child that says nothing has all that its parent has.
+        fn takes_over_all(above: &ClientSet, policies: &ClientPolicies) -> bool {
+            true $(&& (above.$field.is_none() || takes_over(policies.of(ClientFamily::$family), false)))*
+        }
+
+        fn resolved(above: Option<&ClientSet>, policies: &ClientPolicies, said: &[Said<'_>]) -> ClientSet {
+            ClientSet {
+                $($field: {
+                    let said = said.iter().filter_map(|said| Some((said.choices.$field.as_ref()?, &said.made.$field)));
+                    let takes_over = takes_over(policies.of(ClientFamily::$family), said.clone().next().is_some());
+                    client(above.and_then(|above| above.$field.as_ref()).filter(|_| takes_over), said)
+                },)*
+            }
+        }
+    };
+}
+families!(resolve);
+
+/// A client of one family: what is taken over, and over it what is said, each with the client that is made for it.
+fn client<'a, F: Family + ?Sized>(
+    taken_over: Option<&Leased<F>>,
+    said: impl Iterator<Item = (&'a F::Choice, &'a Option<Arc<F>>)>,
+) -> Option<Leased<F>> {
+    let mut client = taken_over.map(|taken| taken.shared_client());
+    let mut choice = taken_over.map(|taken| taken.shared_config());
+    for (says, made) in said {
+        client = made.as_ref().or(client);
+        choice = Some(choice.map_or_else(|| Arc::new(says.clone()), |choice| Arc::new(choice.overlaid_with(says))));
+    }
+    Some(Leased::new(Arc::clone(client?), choice.unwrap_or_default()))
+}

@@ -19,9 +19,10 @@ use super::{
 use crate::{
     chat::{ChatClient, ChatConfig, ChatOptions, ChatProviderRegistry},
     clients::{
-        ClientSet, EmbeddingsClient, EmbeddingsConfig, HostedFilesClient, HostedFilesConfig, ImageGenerationClient,
-        ImageGenerationConfig, Leased, ProviderRegistry, RealtimeClient, RealtimeConfig, SpeechToTextClient,
-        SpeechToTextConfig, TextToSpeechClient, TextToSpeechConfig, families,
+        ClientSet, Embeddings, EmbeddingsClient, EmbeddingsConfig, HostedFiles, HostedFilesClient, HostedFilesConfig,
+        ImageGeneration, ImageGenerationClient, ImageGenerationConfig, Leased, ProviderRegistry, Realtime,
+        RealtimeClient, RealtimeConfig, SpeechToText, SpeechToTextClient, SpeechToTextConfig, TextToSpeech,
+        TextToSpeechClient, TextToSpeechConfig, families,
     },
     declare::{
         AgentConfig, ClientFamily, ClientInheritance, DefaultHarness, DynamicHarness, ErasedHarness, HarnessContext,
@@ -387,7 +388,8 @@ macro_rules! clients {
         impl AgentBuilder {
             $(#[doc = concat!("The agent's client for ", $words, ", and that of its children as far as they inherit it.")]
             pub fn $with_client(mut self, client: impl $client) -> Self {
-                self.clients.$field = Some(Leased::new(Arc::new(client), Arc::default()));
+                let client: Arc<dyn $client> = Arc::new(client);
+                self.clients.$field = Some(Leased::new(client, Arc::default()));
                 self
             }
 
@@ -397,7 +399,7 @@ macro_rules! clients {
             }
 
             #[doc = concat!("The providers by which stored choices of a client for ", $words, " find their clients.")]
-            pub fn $with_providers(mut self, providers: ProviderRegistry<dyn $client>) -> Self {
+            pub fn $with_providers(mut self, providers: ProviderRegistry<$family>) -> Self {
                 self.providers.others.$field = providers;
                 self
             }

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::{ClientError, ClientErrorKind, ClientFamily, EmbeddingsConfig, Leased};
+use super::{ClientError, ClientErrorKind, ClientFamily, Embeddings, EmbeddingsConfig, Leased};
 use crate::future::BoxFuture;
 
 /// Makes vectors of texts, by some provider. [The module](super) shows one.
@@ -75,7 +75,7 @@ impl EmbeddingsAnswer {
     }
 }
 
-impl Leased<dyn EmbeddingsClient> {
+impl Leased<Embeddings> {
     /// Makes a vector of each text, in their order.
     ///
     /// # Errors

@@ -46,8 +46,11 @@ impl fmt::Display for ClientFamily {
     }
 }
 
-/// A family of clients as a type: `dyn EmbeddingsClient` and its like, each with its [stored choice](Choice).
+/// A family of clients as a type: [`Embeddings`] and its like, each with its trait and its [stored choice](Choice). A
+/// [`Leased<Embeddings>`](super::Leased) is a client for embeddings.
 pub trait Family: sealed::Family + Send + Sync + 'static {
+    /// The trait that its clients implement: `dyn EmbeddingsClient` and its like.
+    type Client: ?Sized + Send + Sync + 'static;
     /// What can be stored about a client of the family.
     type Choice: Choice;
     /// Which family it is.
@@ -85,9 +88,14 @@ pub(crate) use families;
 
 macro_rules! implement {
     ($($field:ident: $family:ident, $client:ident, $config:ident, $words:literal, $($method:ident),*;)*) => {$(
-        impl sealed::Family for dyn $client {}
+        #[doc = concat!("The family of clients for ", $words, ".")]
+        #[derive(Debug, Clone, Copy)]
+        pub enum $family {}
+
+        impl sealed::Family for $family {}
         impl sealed::Choice for $config {}
-        impl Family for dyn $client {
+        impl Family for $family {
+            type Client = dyn $client;
             type Choice = $config;
             const FAMILY: ClientFamily = ClientFamily::$family;
         }

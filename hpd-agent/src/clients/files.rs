@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::{ClientError, HostedFilesConfig, Leased, Media};
+use super::{ClientError, HostedFiles, HostedFilesConfig, Leased, Media};
 use crate::future::BoxFuture;
 
 /// Keeps files, at some provider.
@@ -147,7 +147,7 @@ impl HostedFile {
     }
 }
 
-impl Leased<dyn HostedFilesClient> {
+impl Leased<HostedFiles> {
     /// Gives the provider a file to keep.
     ///
     /// # Errors

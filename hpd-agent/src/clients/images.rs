@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::{ClientError, ImageGenerationConfig, Leased, Media};
+use super::{ClientError, ImageGeneration, ImageGenerationConfig, Leased, Media};
 use crate::future::BoxFuture;
 
 /// Makes pictures, by some provider.
@@ -72,7 +72,7 @@ impl ImageRequest {
     }
 }
 
-impl Leased<dyn ImageGenerationClient> {
+impl Leased<ImageGeneration> {
     /// Makes one picture of what the prompt describes; for more, give the [client](Self::client) an [`ImageRequest`].
     ///
     /// # Errors

@@ -15,20 +15,20 @@ use super::Family;
 ///     speech.speak(text).await.map(Some)
 /// }
 /// ```
-pub struct Leased<F: Family + ?Sized> {
-    client: Arc<F>,
+pub struct Leased<F: Family> {
+    client: Arc<F::Client>,
     config: Arc<F::Choice>,
 }
 
-impl<F: Family + ?Sized> Leased<F> {
-    pub(crate) fn new(client: Arc<F>, config: Arc<F::Choice>) -> Self {
+impl<F: Family> Leased<F> {
+    pub(crate) fn new(client: Arc<F::Client>, config: Arc<F::Choice>) -> Self {
         Self { client, config }
     }
 
     /// The client. What it is asked takes the [configuration](Self::config) with it; the methods of the lease see to
     /// that.
     #[must_use]
-    pub fn client(&self) -> &F {
+    pub fn client(&self) -> &F::Client {
         &self.client
     }
 
@@ -38,7 +38,7 @@ impl<F: Family + ?Sized> Leased<F> {
         &self.config
     }
 
-    pub(crate) fn shared_client(&self) -> &Arc<F> {
+    pub(crate) fn shared_client(&self) -> &Arc<F::Client> {
         &self.client
     }
 
@@ -47,13 +47,13 @@ impl<F: Family + ?Sized> Leased<F> {
     }
 }
 
-impl<F: Family + ?Sized> Clone for Leased<F> {
+impl<F: Family> Clone for Leased<F> {
     fn clone(&self) -> Self {
         Self { client: Arc::clone(&self.client), config: Arc::clone(&self.config) }
     }
 }
 
-impl<F: Family + ?Sized> fmt::Debug for Leased<F> {
+impl<F: Family> fmt::Debug for Leased<F> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Leased").field("config", &self.config).finish_non_exhaustive()
     }

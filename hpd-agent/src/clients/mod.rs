@@ -7,7 +7,7 @@
 //! [`SubAgentRunConfig::with_clients`](crate::declare::SubAgentRunConfig::with_clients).
 //!
 //! ```
-//! use hpd_agent::{clients::*, future::BoxFuture, prelude::*};
+//! use hpd_agent::{clients::*, error::BoxError, future::BoxFuture, prelude::*};
 //! # use hpd_agent::testing::{Reply, ScriptedChatClient};
 //!
 //! /// Knows of a text how long it is.
@@ -30,10 +30,9 @@
 //! impl Notes {
 //!     /// Says what the vector of a text is.
 //!     #[ai_function]
-//!     async fn vector(&self, text: String, context: &FunctionContext) -> Result<Vec<f32>, ToolError> {
+//!     async fn vector(&self, text: String, context: &FunctionContext) -> Result<Vec<f32>, BoxError> {
 //!         let embeddings = context.embeddings().ok_or("There are no embeddings here.")?;
-//!         let vectors = embeddings.embed([text]).await.map_err(|error| error.to_string())?;
-//!         Ok(vectors.into_iter().flatten().collect())
+//!         Ok(embeddings.embed([text]).await?.into_iter().flatten().collect())
 //!     }
 //! }
 //!
@@ -75,7 +74,7 @@ pub use self::{
     },
     embeddings::{EmbeddingsAnswer, EmbeddingsClient, EmbeddingsRequest},
     error::{ClientError, ClientErrorKind},
-    family::{ClientFamily, Family},
+    family::{ClientFamily, Embeddings, Family, HostedFiles, ImageGeneration, Realtime, SpeechToText, TextToSpeech},
     files::{FileRequest, FileUpload, HostedFile, HostedFilesClient},
     images::{ImageGenerationClient, ImageRequest},
     lease::Leased,

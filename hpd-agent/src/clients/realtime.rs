@@ -9,7 +9,7 @@ use std::{
 
 use futures_core::Stream;
 
-use super::{ClientError, Leased, RealtimeConfig};
+use super::{ClientError, Leased, Realtime, RealtimeConfig};
 use crate::future::BoxFuture;
 
 /// Opens conversations by voice, with some provider.
@@ -178,7 +178,7 @@ impl Stream for RealtimeSession {
     }
 }
 
-impl Leased<dyn RealtimeClient> {
+impl Leased<Realtime> {
     /// Opens a session, which keeps the client for as long as it is open.
     ///
     /// # Errors

@@ -3,7 +3,8 @@ use std::{collections::BTreeMap, fmt, sync::Arc};
 use super::{Choice, ClientFamily, Family};
 use crate::error::BoxError;
 
-type Factory<F> = Arc<dyn Fn(&<F as Family>::Choice) -> Result<Arc<F>, BoxError> + Send + Sync>;
+type Made<F> = Result<Arc<<F as Family>::Client>, BoxError>;
+type Factory<F> = Arc<dyn Fn(&<F as Family>::Choice) -> Made<F> + Send + Sync>;
 
 /// Makes the clients of one family of stored choices.
 ///
@@ -19,7 +20,7 @@ type Factory<F> = Arc<dyn Fn(&<F as Family>::Choice) -> Result<Arc<F>, BoxError>
 /// #         Box::pin(async { Ok(Media::new(vec![], "audio/wav")) })
 /// #     }
 /// # }
-/// let mut providers = ProviderRegistry::<dyn TextToSpeechClient>::new();
+/// let mut providers = ProviderRegistry::<TextToSpeech>::new();
 /// providers.register("mute", |_| Ok(Arc::new(Mute)));
 ///
 /// assert_eq!(providers.client(&TextToSpeechConfig::new("mute"))?.provider(), "mute");
@@ -27,23 +28,23 @@ type Factory<F> = Arc<dyn Fn(&<F as Family>::Choice) -> Result<Arc<F>, BoxError>
 /// assert_eq!(error.code(), "unknown_provider");
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
-pub struct ProviderRegistry<F: Family + ?Sized> {
+pub struct ProviderRegistry<F: Family> {
     factories: BTreeMap<Arc<str>, Factory<F>>,
 }
 
-impl<F: Family + ?Sized> Default for ProviderRegistry<F> {
+impl<F: Family> Default for ProviderRegistry<F> {
     fn default() -> Self {
         Self { factories: BTreeMap::new() }
     }
 }
 
-impl<F: Family + ?Sized> Clone for ProviderRegistry<F> {
+impl<F: Family> Clone for ProviderRegistry<F> {
     fn clone(&self) -> Self {
         Self { factories: self.factories.clone() }
     }
 }
 
-impl<F: Family + ?Sized> ProviderRegistry<F> {
+impl<F: Family> ProviderRegistry<F> {
     /// An empty registry.
     #[must_use]
     pub fn new() -> Self {
@@ -55,7 +56,7 @@ impl<F: Family + ?Sized> ProviderRegistry<F> {
     /// which becomes an error of `build()`, or of the run that names the provider.
     pub fn register<M>(&mut self, provider: impl Into<Arc<str>>, factory: M) -> &mut Self
     where
-        M: Fn(&F::Choice) -> Result<Arc<F>, BoxError> + Send + Sync + 'static,
+        M: Fn(&F::Choice) -> Result<Arc<F::Client>, BoxError> + Send + Sync + 'static,
     {
         self.factories.insert(provider.into(), Arc::new(factory));
         self
@@ -71,7 +72,7 @@ impl<F: Family + ?Sized> ProviderRegistry<F> {
     /// # Errors
     ///
     /// [`ProviderError`] if no provider is named, the name is not registered, or the factory fails.
-    pub fn client(&self, choice: &F::Choice) -> Result<Arc<F>, ProviderError> {
+    pub fn client(&self, choice: &F::Choice) -> Result<Arc<F::Client>, ProviderError> {
         let family = F::FAMILY;
         let provider = choice.provider().ok_or(ProviderError::NoProvider { family })?;
         let factory = self.factories.get(provider).ok_or_else(|| ProviderError::Unknown {
@@ -83,7 +84,7 @@ impl<F: Family + ?Sized> ProviderRegistry<F> {
     }
 }
 
-impl<F: Family + ?Sized> fmt::Debug for ProviderRegistry<F> {
+impl<F: Family> fmt::Debug for ProviderRegistry<F> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_set().entries(self.factories.keys()).finish()
     }

@@ -4,6 +4,7 @@ use std::{fmt, sync::Arc};
 
 use serde::{Deserialize, Serialize};
 
+use super::family::{Embeddings, HostedFiles, ImageGeneration, Realtime, SpeechToText, TextToSpeech};
 use super::{
     Choice, ClientFamily, EmbeddingsClient, EmbeddingsConfig, Family, HostedFilesClient, HostedFilesConfig,
     ImageGenerationClient, ImageGenerationConfig, Leased, ProviderError, ProviderRegistry, RealtimeClient,
@@ -42,7 +43,7 @@ macro_rules! sets {
         /// By whom such clients are made.
         #[derive(Debug, Clone, Default)]
         pub(crate) struct ClientProviders {
-            $(pub(crate) $field: ProviderRegistry<dyn $client>,)*
+            $(pub(crate) $field: ProviderRegistry<$family>,)*
         }
 
         impl ClientProviders {
@@ -55,7 +56,7 @@ macro_rules! sets {
         /// The clients that an agent has in a run, with what holds for them.
         #[derive(Debug, Clone, Default)]
         pub(crate) struct ClientSet {
-            $(pub(crate) $field: Option<Leased<dyn $client>>,)*
+            $(pub(crate) $field: Option<Leased<$family>>,)*
         }
 
         impl ClientSet {
@@ -74,11 +75,11 @@ fn overlaid<C: Choice>(under: Option<&C>, over: Option<&C>) -> Option<C> {
     }
 }
 
-fn made<F: Family + ?Sized>(
+fn made<F: Family>(
     providers: &ProviderRegistry<F>,
     choice: Option<&F::Choice>,
     failed: &mut impl FnMut(ProviderError),
-) -> Option<Arc<F>> {
+) -> Option<Arc<F::Client>> {
     let choice = choice.filter(|choice| choice.provider().is_some())?;
     providers.client(choice).map_err(failed).ok()
 }

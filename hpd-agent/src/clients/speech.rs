@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::{ClientError, Leased, Media, SpeechToTextConfig, TextToSpeechConfig};
+use super::{ClientError, Leased, Media, SpeechToText, SpeechToTextConfig, TextToSpeech, TextToSpeechConfig};
 use crate::future::BoxFuture;
 
 /// Writes down what is said, by some provider.
@@ -87,7 +87,7 @@ impl Transcription {
     }
 }
 
-impl Leased<dyn SpeechToTextClient> {
+impl Leased<SpeechToText> {
     /// Writes down what is said in a recording.
     ///
     /// # Errors
@@ -156,7 +156,7 @@ impl SpeechRequest {
     }
 }
 
-impl Leased<dyn TextToSpeechClient> {
+impl Leased<TextToSpeech> {
     /// Says a text.
     ///
     /// # Errors

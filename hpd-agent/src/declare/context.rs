@@ -7,8 +7,7 @@ use tokio_util::sync::{CancellationToken, WaitForCancellationFuture};
 
 use crate::{
     clients::{
-        ClientSet, EmbeddingsClient, HostedFilesClient, ImageGenerationClient, Leased, RealtimeClient,
-        SpeechToTextClient, TextToSpeechClient, families,
+        ClientSet, Embeddings, HostedFiles, ImageGeneration, Leased, Realtime, SpeechToText, TextToSpeech, families,
     },
     event::AgentScope,
     future::BoxFuture,
@@ -208,7 +207,7 @@ macro_rules! leases {
         impl FunctionContext {
             $(#[doc = concat!("The agent's client for ", $words, ", with what was chosen for this run; `None`: it has none.")]
             #[must_use]
-            pub fn $field(&self) -> Option<Leased<dyn $client>> {
+            pub fn $field(&self) -> Option<Leased<$family>> {
                 self.host.clients()?.$field.clone()
             }
             )*

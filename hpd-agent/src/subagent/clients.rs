@@ -50,9 +50,9 @@ macro_rules! resolve {
 families!(resolve);
 
 /// A client of one family: what is taken over, and over it what is said, each with the client that is made for it.
-fn client<'a, F: Family + ?Sized>(
+fn client<'a, F: Family>(
     taken_over: Option<&Leased<F>>,
-    said: impl Iterator<Item = (&'a F::Choice, &'a Option<Arc<F>>)>,
+    said: impl Iterator<Item = (&'a F::Choice, &'a Option<Arc<F::Client>>)>,
 ) -> Option<Leased<F>> {
     let mut client = taken_over.map(|taken| taken.shared_client());
     let mut choice = taken_over.map(|taken| taken.shared_config());

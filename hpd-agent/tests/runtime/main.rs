@@ -11,6 +11,7 @@
 mod budgets;
 mod build;
 mod cancellation;
+mod clients;
 mod cycles;
 #[cfg(feature = "definition-files")]
 mod definitions;

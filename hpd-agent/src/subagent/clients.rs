@@ -62,3 +62,48 @@ fn client<'a, F: Family>(
     }
     Some(Leased::new(Arc::clone(client?), choice.unwrap_or_default()))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{
+        clients::{ClientError, HostedFilesConfig, Media, SpeechRequest, TextToSpeechClient, TextToSpeechConfig},
+        declare::ClientInheritance,
+        future::BoxFuture,
+    };
+
+    struct Mute;
+
+    impl TextToSpeechClient for Mute {
+        fn provider(&self) -> &str {
+            "mute"
+        }
+        fn speak(&self, _: SpeechRequest) -> BoxFuture<'_, Result<Media, ClientError>> {
+            Box::pin(async { Ok(Media::new(vec![], "audio/wav")) })
+        }
+    }
+
+    #[test]
+    fn a_child_that_says_nothing_shares_what_its_parent_has() {
+        let client: Arc<dyn TextToSpeechClient> = Arc::new(Mute);
+        let voice = Arc::new(TextToSpeechConfig::default().with_voice("v"));
+        let above = ClientSet { text_to_speech: Some(Leased::new(client, voice)), ..ClientSet::default() };
+        let above = Some(Arc::new(above));
+        // That images are its own matters only where there are some.
+        let policies = ClientPolicies::default();
+        let shared = clients(above.as_ref(), &policies, &[]);
+        assert!(shared.zip(above.clone()).is_some_and(|(shared, above)| Arc::ptr_eq(&shared, &above)));
+
+        let (choices, made) = (ClientChoices::default(), MadeClients::default());
+        let says_of_files = ClientChoices { hosted_files: Some(HostedFilesConfig::default()), ..choices };
+        let says_of_files = Said { choices: &says_of_files, made: &made };
+        let set = clients(above.as_ref(), &policies, &[says_of_files]).unwrap();
+        let speech = set.text_to_speech.as_ref().unwrap();
+        assert!(std::ptr::eq(speech.config(), above.as_ref().unwrap().text_to_speech.as_ref().unwrap().config()));
+        assert!(set.hosted_files.is_none());
+
+        let own = ClientPolicies::all(ClientInheritance::UseOwn);
+        assert!(clients(above.as_ref(), &own, &[]).is_none());
+        assert!(clients(None, &policies, &[says_of_files]).is_none());
+    }
+}

@@ -40,13 +40,14 @@
 //! ```
 //!
 //! The modules form layers; each uses only those before it: [`id`], [`error`] and [`future`], [`message`], [`event`], [`history`],
-//! [`store`], [`compaction`], [`session`], [`chat`], [`declare`], [`tool`], [`permission`], then the turn, the
+//! [`store`], [`compaction`], [`session`], [`chat`], [`clients`], [`declare`], [`tool`], [`permission`], then the turn, the
 //! subagents and the [`agent`]. [`testing`] has clients for tests.
 
 extern crate self as hpd_agent;
 
 pub mod agent;
 pub mod chat;
+pub mod clients;
 pub mod compaction;
 pub mod declare;
 #[cfg(feature = "definition-files")]

@@ -29,6 +29,7 @@ pages! {
     readme: "README.md",
     architecture: "docs/ARCHITECTURE.md",
     checks: "docs/src/checks.md",
+    clients: "docs/src/clients.md",
     context: "docs/src/context.md",
     conversations: "docs/src/conversations.md",
     declaring: "docs/src/declaring.md",

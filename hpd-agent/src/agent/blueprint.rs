@@ -4,6 +4,7 @@ use std::sync::{Arc, LazyLock, OnceLock};
 
 use crate::{
     chat::{ChatClient, ChatOptions, ToolSet, ToolSpec},
+    clients::MadeClients,
     compaction::ForkCompaction,
     declare::{
         AgentConfig, AgentInvocationModePolicy, AgentRunConfig, BackgroundNotification, ErasedHarness, Recursion,
@@ -26,6 +27,8 @@ pub(crate) struct Blueprint {
     pub(crate) options: Arc<ChatOptions>,
     /// Its own client; `None`: the one of the agent that runs it.
     pub(crate) client: Option<Client>,
+    /// The clients of the other providers that its configuration names, if it says anything of clients.
+    pub(crate) clients: Option<Box<MadeClients>>,
     pub(crate) tools: ToolTable,
     /// The harnesses that its tools are from.
     pub(crate) harnesses: Vec<Arc<dyn ErasedHarness>>,
@@ -133,6 +136,8 @@ pub(crate) struct SubAgentTool {
     pub(crate) availability: SubAgentAvailability,
     /// The child's blueprint.
     pub(crate) child: usize,
+    /// The clients of the providers that the declaration names, if it does.
+    pub(crate) clients: OnceLock<Box<MadeClients>>,
     /// What a call does not need to know; most declarations say nothing of it.
     rest: Option<Box<RestOfDeclaration>>,
 }
@@ -167,7 +172,7 @@ impl SubAgentTool {
         rest: RestOfDeclaration,
     ) -> Self {
         let rest = (rest != *RestOfDeclaration::nothing()).then(|| Box::new(rest));
-        Self { identity, context, mode, availability, child, rest }
+        Self { identity, context, mode, availability, child, clients: OnceLock::new(), rest }
     }
 
     /// The same if the declaration says any of it.

@@ -2,6 +2,7 @@ use std::fmt;
 
 use crate::{
     chat::{ChatProviderError, SchemaError},
+    clients::ProviderError,
     declare::WITHOUT_LIMIT,
     error::{BoxError, IdError},
     store::AgentStoreError,
@@ -66,6 +67,16 @@ pub enum BuildProblem {
         agent: String,
         /// Why.
         source: ChatProviderError,
+    },
+    /// A stored choice of another client for which there is none.
+    #[error("{at}: agent `{agent}`: {source}")]
+    ClientProvider {
+        /// Where the agent is declared.
+        at: String,
+        /// The agent.
+        agent: String,
+        /// Why.
+        source: ProviderError,
     },
     /// A child that shall have a model of its own and names none.
     #[error(
@@ -399,6 +410,7 @@ impl BuildProblem {
         match self {
             Self::NoChatClient { .. } => "no_chat_client",
             Self::ChatProvider { source, .. } => source.code(),
+            Self::ClientProvider { source, .. } => source.code(),
             Self::NoOwnClient { .. } => "no_own_client",
             Self::InvalidId { .. } => "invalid_id",
             Self::MissingDescription { .. } => "missing_description",

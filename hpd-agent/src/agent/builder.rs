@@ -5,6 +5,7 @@ use tokio::sync::Semaphore;
 use super::{
     Agent, AgentRuntimeResolver, BuildError, BuildProblem,
     blueprint::Client,
+    clients::Providers,
     compile::{check_root_client, compile},
     freeze::{Definition, DefinitionSource, Factory, Freezer},
     inner::AgentInner,
@@ -14,6 +15,7 @@ use super::{
 };
 use crate::{
     chat::{ChatClient, ChatConfig, ChatProviderRegistry},
+    clients::ClientSet,
     declare::{
         AgentConfig, DefaultHarness, DynamicHarness, ErasedHarness, HarnessContext, HarnessKey, HarnessRef, PriceTable,
         ToolHarness,
@@ -48,7 +50,8 @@ pub struct AgentBuilder {
     config: AgentConfig,
     agent_id: Option<Arc<str>>,
     client: Option<Arc<dyn ChatClient>>,
-    providers: ChatProviderRegistry,
+    pub(super) clients: ClientSet,
+    pub(super) providers: Providers,
     harnesses: Vec<Wanted>,
     instances: HashMap<HarnessKey, Arc<dyn ErasedHarness>>,
     factories: HashMap<HarnessKey, Factory>,
@@ -89,7 +92,8 @@ impl AgentBuilder {
             config: AgentConfig::new("Agent"),
             agent_id: None,
             client: None,
-            providers: ChatProviderRegistry::new(),
+            clients: ClientSet::default(),
+            providers: Providers::default(),
             harnesses: Vec::new(),
             instances: HashMap::new(),
             factories: HashMap::new(),
@@ -111,7 +115,7 @@ impl AgentBuilder {
     }
 
     /// Changes the definition with the methods of [`AgentConfig`].
-    fn edit(mut self, edit: impl FnOnce(AgentConfig) -> AgentConfig) -> Self {
+    pub(super) fn edit(mut self, edit: impl FnOnce(AgentConfig) -> AgentConfig) -> Self {
         self.config = edit(self.config);
         self
     }
@@ -166,7 +170,7 @@ impl AgentBuilder {
 
     /// The providers by which stored choices of a model find their clients.
     pub fn with_chat_providers(mut self, providers: ChatProviderRegistry) -> Self {
-        self.providers = providers;
+        self.providers.chat = providers;
         self
     }
 
@@ -376,6 +380,7 @@ impl AgentBuilder {
         Ok(Agent::new(AgentInner::new(
             (Arc::new(forest), Resolver::new(self.resolver, recipe)),
             self.client.map(Client),
+            (!self.clients.is_empty()).then(|| Arc::new(self.clients)),
             self.permissions,
             self.session_store.unwrap_or_else(|| Arc::new(MemorySessionStore::new())),
             agent_store,

@@ -8,13 +8,14 @@ use std::{
 use super::{
     BuildProblem,
     blueprint::{Blueprint, Client, Forest, Tool, ToolKind, ToolTable},
+    clients::Providers,
     cycles,
     freeze::{Definition, DefinitionSource, Freezer},
     place::Place,
     schemas::{self, Shown},
 };
 use crate::{
-    chat::{ChatClient, ChatOptions, ChatProviderRegistry},
+    chat::{ChatClient, ChatOptions},
     declare::{ClientFamily, ClientInheritance},
     id::AgentId,
 };
@@ -24,7 +25,7 @@ use crate::{
 pub(super) fn compile(
     freezer: &mut Freezer,
     default_client: Option<&Arc<dyn ChatClient>>,
-    providers: &ChatProviderRegistry,
+    providers: &Providers,
 ) -> Forest {
     let definitions = std::mem::take(&mut freezer.definitions);
     check_agent_ids(&definitions, &mut freezer.problems);
@@ -35,7 +36,7 @@ pub(super) fn compile(
         .into_iter()
         .map(|definition| {
             check_config(&definition, &mut freezer.problems);
-            let Definition { agent_id, config, harnesses, declared, source, .. } = definition;
+            let Definition { agent_id, config, harnesses, declared, at, source } = definition;
             let mut tools: Vec<(Arc<Tool>, &Place)> = Vec::new();
             let mut own_harnesses = Vec::with_capacity(harnesses.len());
             for harness in harnesses.iter().filter_map(|index| freezer.harnesses.get(*index)) {
@@ -44,12 +45,17 @@ pub(super) fn compile(
             }
             check_tool_names(&agent_id, &tools, &mut freezer.problems);
             let client = config.chat().filter(|chat| chat.provider.is_some()).and_then(|chat| {
-                let made = providers.client(chat);
+                let made = providers.chat.client(chat);
                 made.map_err(|source| {
                     freezer.problems.push(BuildProblem::ChatProvider { agent: agent_id.to_string(), source });
                 })
                 .ok()
             });
+            let clients =
+                config.clients().map(|choices| providers.make(choices, &agent_id, &at, &mut freezer.problems));
+            for (tool, at) in &tools {
+                providers.make_declared(tool, at, &mut freezer.problems);
+            }
             let table = ToolTable::new(tools.iter().map(|(tool, _)| Arc::clone(tool)).collect());
             let root_client = client.as_ref().or(default_client.filter(|_| shown.is_empty()));
             let own = root_client.map(|client| client.info().schema_profile());
@@ -59,6 +65,7 @@ pub(super) fn compile(
                 forked_system: std::sync::OnceLock::new(),
                 options: config.chat().map_or_else(|| Arc::clone(&no_options), |chat| Arc::new(chat.options.clone())),
                 client: client.map(Client),
+                clients,
                 tools: table,
                 harnesses: own_harnesses,
                 declared,

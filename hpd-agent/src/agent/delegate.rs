@@ -197,7 +197,7 @@ impl Lane {
         thread: ThreadState,
         create: bool,
     ) -> Result<Self, RunError> {
-        let Resolved { forest, index, client: leased, lease } = at;
+        let Resolved { forest, index, client: leased, clients: given, lease } = at;
         let blueprint = forest.get(index).ok_or(RunError::Internal { reason: "a subagent's blueprint is missing" })?;
         let identity = &tool.identity;
         let scope = self.source.agent.child(identity.name.shared(), identity.agent_id.clone());
@@ -228,6 +228,7 @@ impl Lane {
             selection: client.0.info().selection(&options),
             client,
             options,
+            clients: self.clients_of_child(tool, blueprint, given.as_deref()),
             memory,
             denials,
             ceiling: self.ceiling.min(blueprint.config.max_sub_agent_depth()).min(deepest),

@@ -3,6 +3,7 @@ use std::{sync::Arc, time::Duration};
 use super::{ResolveError, tools::panic_message};
 use crate::{
     chat::ChatError,
+    clients::ProviderError,
     declare::BudgetLimit,
     error::IdError,
     id::{AgentId, ThreadKey},
@@ -23,6 +24,14 @@ pub enum RunError {
         agent: String,
         /// What went wrong.
         source: ChatError,
+    },
+    /// The run names a provider for which there is no client.
+    #[error("agent `{agent}`: {source}")]
+    ClientProvider {
+        /// The agent.
+        agent: String,
+        /// Why.
+        source: ProviderError,
     },
     /// The model called tools until the limit.
     #[error(
@@ -142,6 +151,7 @@ impl RunError {
     pub fn code(&self) -> &'static str {
         match self {
             Self::Chat { source, .. } => source.kind().code(),
+            Self::ClientProvider { source, .. } => source.code(),
             Self::IterationLimit { .. } => "iteration_limit",
             Self::BudgetReached { .. } => "budget_reached",
             Self::NoPrice { .. } => "no_price",

@@ -5,7 +5,7 @@ use std::{fmt, sync::Arc};
 use super::{Agent, RunError, blueprint::ToolKind, lane::Lane, resolver::Resolved, spot::Spot, tools::no_room};
 use crate::{
     chat::ChatOptions,
-    declare::{AgentRunConfig, Budget, ToolFilter},
+    declare::{AgentRunConfig, Budget, ClientFamily, ToolFilter},
     event::{InvocationMode, ResolvedContext},
     id::{AgentId, CallId, MessageId, SessionId, ThreadKey, ToolName},
     message::{Message, ModelSelection},
@@ -34,6 +34,8 @@ pub struct DelegationPreview {
     pub model: Arc<ModelSelection>,
     /// The options of its model.
     pub options: Arc<ChatOptions>,
+    /// Of which other families it would have a [client](crate::clients).
+    pub clients: Vec<ClientFamily>,
     /// What it would be told for its run.
     pub run_config: AgentRunConfig,
     /// What it may not have, whatever it declares.
@@ -177,6 +179,7 @@ impl Lane {
             tools: child.visible_tools(of_child).iter().map(|tool| tool.name().clone()).collect(),
             model: Arc::clone(&child.selection),
             options: Arc::clone(&child.options),
+            clients: child.clients.iter().flat_map(|clients| clients.families()).collect(),
             run_config: child.run_config.as_deref().cloned().unwrap_or_default(),
             denials: Arc::clone(&child.denials),
             depth: child.depth(),

@@ -15,6 +15,7 @@ use super::{
     tree::Tree,
 };
 use crate::{
+    clients::ClientSet,
     declare::PriceTable,
     id::{AgentId, EventId, SessionId, ThreadKey},
     permission::{Permissions, SessionMemory},
@@ -29,6 +30,8 @@ pub(crate) struct AgentInner {
     pub(crate) forest: Arc<Forest>,
     pub(crate) resolver: Resolver,
     pub(crate) client: Option<Client>,
+    /// The clients beside the model that the application gave to the root.
+    pub(crate) clients: Option<Arc<ClientSet>>,
     pub(crate) permissions: Permissions,
     pub(crate) store: Arc<dyn SessionStore>,
     pub(crate) agent_store: Arc<dyn AgentStore>,
@@ -71,6 +74,7 @@ impl AgentInner {
     pub(crate) fn new(
         (forest, resolver): (Arc<Forest>, Resolver),
         client: Option<Client>,
+        clients: Option<Arc<ClientSet>>,
         permissions: Permissions,
         store: Arc<dyn SessionStore>,
         agent_store: Arc<dyn AgentStore>,
@@ -78,7 +82,7 @@ impl AgentInner {
     ) -> Self {
         let (prices, model_slots) = limits;
         let threads = Mutex::default();
-        Self { forest, resolver, client, permissions, store, agent_store, prices, model_slots, threads }
+        Self { forest, resolver, client, clients, permissions, store, agent_store, prices, model_slots, threads }
     }
 
     fn lock(&self) -> MutexGuard<'_, Threads> {

@@ -17,6 +17,7 @@ use super::{
 };
 use crate::{
     chat::{ChatOptions, ToolSet},
+    clients::ClientSet,
     declare::{AgentRunConfig, EmitError, FunctionHost, ToolFilter, sentence},
     event::{CustomEvent, Event, EventBody, EventEnvelope, EventSource},
     future::BoxFuture,
@@ -48,6 +49,8 @@ pub(crate) struct Lane {
     pub(crate) client: Client,
     pub(crate) options: Arc<ChatOptions>,
     pub(crate) selection: Arc<ModelSelection>,
+    /// The clients beside its model; `None`: it has none.
+    pub(crate) clients: Option<Arc<ClientSet>>,
     pub(crate) memory: Arc<SessionMemory>,
     /// What an ancestor was denied, for its run or for good.
     pub(crate) denials: Arc<ToolFilter>,
@@ -313,5 +316,9 @@ impl FunctionHost for Lane {
     fn properties(&self) -> &Map<String, Value> {
         static NONE: OnceLock<Map<String, Value>> = OnceLock::new();
         self.run_config.as_ref().map_or_else(|| NONE.get_or_init(Map::new), |config| config.properties())
+    }
+
+    fn clients(&self) -> Option<&ClientSet> {
+        self.clients.as_deref()
     }
 }

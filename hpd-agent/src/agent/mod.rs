@@ -8,6 +8,7 @@ mod blueprint;
 mod build_error;
 mod builder;
 mod canonical;
+mod clients;
 mod compile;
 mod cycles;
 mod definition;

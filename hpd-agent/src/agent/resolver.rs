@@ -11,13 +11,15 @@ use std::{
 use super::{
     Agent, BuildError, BuildProblem,
     blueprint::{Blueprint, Client, Forest},
+    clients::Providers,
     compile::compile,
     freeze::{Definition, DefinitionSource, Factory, Freezer},
     place::Place,
     sources::config_of,
 };
 use crate::{
-    chat::{ChatClient, ChatProviderRegistry},
+    chat::ChatClient,
+    clients::ClientSet,
     declare::{ErasedHarness, HarnessContext, HarnessKey},
     error::BoxError,
     future::BoxFuture,
@@ -164,18 +166,20 @@ pub(crate) struct Resolved {
     pub(crate) index: usize,
     /// The client of the agent that was leased.
     pub(crate) client: Option<Client>,
+    /// Those beside its model that it was given.
+    pub(crate) clients: Option<Arc<ClientSet>>,
     pub(crate) lease: Option<Box<AgentLease>>,
 }
 
 impl Resolved {
     pub(crate) fn of(forest: &Arc<Forest>, index: usize) -> Self {
-        Self { forest: Arc::clone(forest), index, client: None, lease: None }
+        Self { forest: Arc::clone(forest), index, client: None, clients: None, lease: None }
     }
 
     fn leased(lease: AgentLease) -> Self {
         let inner = lease.agent.inner();
         let (forest, client) = (Arc::clone(&inner.forest), inner.client.clone());
-        Self { forest, index: 0, client, lease: Some(Box::new(lease)) }
+        Self { forest, index: 0, client, clients: inner.clients.clone(), lease: Some(Box::new(lease)) }
     }
 }
 
@@ -191,7 +195,7 @@ pub(crate) struct Recipe {
     pub(crate) instances: HashMap<HarnessKey, Arc<dyn ErasedHarness>>,
     pub(crate) factories: HashMap<HarnessKey, Factory>,
     pub(crate) registry: DynamicRegistry,
-    pub(crate) providers: ChatProviderRegistry,
+    pub(crate) providers: Providers,
     pub(crate) client: Option<Arc<dyn ChatClient>>,
     pub(crate) context: HarnessContext,
 }

@@ -161,7 +161,7 @@ impl Spot {
     /// that is continued keeps its name, its depth and what it was denied.
     fn lane(&self, thread: ThreadState, create: bool, order: &Order, at: Resolved) -> Result<Lane, RunError> {
         let inner = self.agent.inner();
-        let Resolved { forest, index, client: leased, lease } = at;
+        let Resolved { forest, index, client: leased, clients: given, lease } = at;
         let missing = || RunError::Internal { reason: "a blueprint is missing" };
         let (root, blueprint) = (self.agent.root()?, forest.get(index).ok_or_else(missing)?);
         let agent_id = &blueprint.agent_id;
@@ -187,6 +187,7 @@ impl Spot {
         let is_root = std::ptr::eq(root, blueprint);
         let inherited = (!is_root).then_some(&*root.options);
         let (client, options) = child_model(&client, inherited, blueprint, config.as_deref());
+        let clients = inner.clients((root, blueprint), given.as_deref(), declared, config.as_deref())?;
         let own = blueprint.config.max_sub_agent_depth();
         // A child has the name of its tool, also when another agent spoke in its stead.
         let name = match &thread.header.origin {
@@ -217,6 +218,7 @@ impl Spot {
             selection: client.0.info().selection(&options),
             client,
             options,
+            clients,
             memory: self.memory(),
             denials,
             ceiling,

@@ -4,7 +4,13 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
-use crate::chat::{ChatConfig, ChatOptions};
+use crate::{
+    chat::{ChatConfig, ChatOptions},
+    clients::{
+        ClientChoices, EmbeddingsConfig, HostedFilesConfig, ImageGenerationConfig, RealtimeConfig, SpeechToTextConfig,
+        TextToSpeechConfig, families,
+    },
+};
 
 /// How many model calls a turn may take if nothing else is said.
 pub const DEFAULT_MAX_ITERATIONS: u32 = 10;
@@ -35,6 +41,8 @@ pub struct AgentConfig {
     sections: Vec<PromptSection>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     chat: Option<Box<ChatConfig>>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    clients: Option<Box<ClientChoices>>,
     #[serde(default, rename = "toolharnesses", skip_serializing_if = "Vec::is_empty")]
     tool_harnesses: Vec<Arc<str>>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -76,6 +84,7 @@ impl AgentConfig {
             system_instructions: None,
             sections: Vec::new(),
             chat: None,
+            clients: None,
             tool_harnesses: Vec::new(),
             max_iterations: None,
             max_sub_agent_depth: None,
@@ -182,6 +191,11 @@ impl AgentConfig {
         self.chat.as_deref()
     }
 
+    /// Its other clients, if it says anything about them.
+    pub(crate) fn clients(&self) -> Option<&ClientChoices> {
+        self.clients.as_deref()
+    }
+
     /// The names of the harnesses that it has.
     pub fn tool_harnesses(&self) -> impl Iterator<Item = &str> {
         self.tool_harnesses.iter().map(|name| &**name)
@@ -219,6 +233,28 @@ impl AgentConfig {
     }
 }
 
+macro_rules! choices {
+    ($($field:ident: $family:ident, $client:ident, $config:ident, $words:literal,
+        $with:ident, $set:ident, $with_client:ident, $with_providers:ident;)*) => {
+        impl AgentConfig {
+            $(#[doc = concat!("The client for ", $words, ": a registered provider, or options for the one that it has anyway.")]
+            #[must_use]
+            pub fn $with(mut self, choice: $config) -> Self {
+                self.clients.get_or_insert_default().$field = Some(choice);
+                self
+            }
+
+            #[doc = concat!("Its client for ", $words, ", if it says anything about it.")]
+            #[must_use]
+            pub fn $field(&self) -> Option<&$config> {
+                self.clients()?.$field.as_ref()
+            }
+            )*
+        }
+    };
+}
+families!(choices);
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -240,10 +276,12 @@ mod tests {
         assert_eq!(json, r#"{"name":"a"}"#);
         let config = AgentConfig::new("a")
             .with_chat(ChatConfig::new("openai", "m"))
+            .with_embeddings(EmbeddingsConfig::new("mine"))
             .with_max_sub_agent_depth(0)
             .with_tool_harness_named("SearchTools");
         let json = serde_json::to_string(&config).unwrap();
         assert_eq!(serde_json::from_str::<AgentConfig>(&json).unwrap(), config);
+        assert!(json.contains(r#""clients":{"embeddings":{"provider":"mine"}}"#), "{json}");
         assert!(json.contains(r#""toolharnesses":["SearchTools"]"#), "{json}");
     }
 }

@@ -6,6 +6,9 @@ use serde_json::{Map, Value};
 use tokio_util::sync::{CancellationToken, WaitForCancellationFuture};
 
 use crate::{
+    clients::{
+        ClientSet, Embeddings, HostedFiles, ImageGeneration, Leased, Realtime, SpeechToText, TextToSpeech, families,
+    },
     event::AgentScope,
     future::BoxFuture,
     id::{CallId, SessionId, ThreadId, ThreadKey},
@@ -66,6 +69,10 @@ pub(crate) trait FunctionHost: Send + Sync {
     fn emit_live(&self, call: CallId, name: &str, value: Value);
     /// The values that were given for the run.
     fn properties(&self) -> &Map<String, Value>;
+    /// The clients that the agent has beside its model; `None`: none.
+    fn clients(&self) -> Option<&ClientSet> {
+        None
+    }
 }
 
 /// An event that could not be journaled.
@@ -193,6 +200,21 @@ impl FunctionContext {
         self.host.emit_live(self.call, name, value);
     }
 }
+
+macro_rules! leases {
+    ($($field:ident: $family:ident, $client:ident, $config:ident, $words:literal, $($method:ident),*;)*) => {
+        /// [Clients](crate::clients) beside the model.
+        impl FunctionContext {
+            $(#[doc = concat!("The agent's client for ", $words, ", with what was chosen for this run; `None`: it has none.")]
+            #[must_use]
+            pub fn $field(&self) -> Option<Leased<$family>> {
+                self.host.clients()?.$field.clone()
+            }
+            )*
+        }
+    };
+}
+families!(leases);
 
 impl fmt::Debug for FunctionContext {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

@@ -3,6 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::AgentRunConfigPatch;
+use crate::clients::ClientFamily;
 
 /// A group of run settings that a child takes over or not.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
@@ -37,27 +38,6 @@ impl RunConfigGroup {
         Self::Output,
     ];
     pub(crate) const DEFAULT: [Self; 4] = [Self::Permissions, Self::Execution, Self::Compaction, Self::Context];
-}
-
-/// A kind of client that an agent can have.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
-#[non_exhaustive]
-pub enum ClientFamily {
-    /// Its model.
-    Chat,
-    /// Speech in both directions.
-    Realtime,
-    /// Speech to text.
-    SpeechToText,
-    /// Text to speech.
-    TextToSpeech,
-    /// Pictures.
-    ImageGeneration,
-    /// Embeddings.
-    Embeddings,
-    /// Files kept by a provider.
-    HostedFiles,
 }
 
 /// Whose client of a family a child has.

@@ -35,7 +35,7 @@ pub use self::{
     dynamic::{DynamicArguments, DynamicFunction, DynamicHarness},
     function::{IntoToolOutput, ToolError, ToolParam},
     harness::{DefaultHarness, HarnessContext, HarnessRef, IntoIdentifiedSubAgent, IntoSubAgent, ToolHarness},
-    inheritance::{ClientFamily, ClientInheritance, ClientPolicies, RunConfigGroup, SubAgentRunConfig},
+    inheritance::{ClientInheritance, ClientPolicies, RunConfigGroup, SubAgentRunConfig},
     policy::{
         AgentInvocationModePolicy, BackgroundNotification, Recursion, SubAgentAvailability, SubAgentContextPolicy,
         SubAgentLifecycle,
@@ -56,4 +56,4 @@ pub use self::{
     param::{OwnedParam, ParamDefault, ParamInfo, Params},
     sub_agent::MetadataValue,
 };
-pub use crate::filter::ToolFilter;
+pub use crate::{clients::ClientFamily, filter::ToolFilter};

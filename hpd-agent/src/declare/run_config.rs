@@ -6,7 +6,13 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use super::{Budget, RunConfigGroup, ToolFilter};
-use crate::chat::ChatOptions;
+use crate::{
+    chat::ChatOptions,
+    clients::{
+        ClientChoices, EmbeddingsConfig, HostedFilesConfig, ImageGenerationConfig, RealtimeConfig, SpeechToTextConfig,
+        TextToSpeechConfig, families,
+    },
+};
 
 /// What is said for one run, put over the agent's own definition.
 ///
@@ -20,6 +26,8 @@ use crate::chat::ChatOptions;
 pub struct AgentRunConfig {
     #[serde(skip_serializing_if = "is_default")]
     chat: ChatOptions,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    clients: Option<Box<ClientChoices>>,
     #[serde(skip_serializing_if = "Option::is_none")]
     max_iterations: Option<u32>,
     #[serde(skip_serializing_if = "is_default")]
@@ -151,8 +159,8 @@ impl AgentRunConfig {
         self
     }
 
-    /// What of it belongs to these groups. The model's options go their own way, a limit of model calls is for the run's
-    /// own agent, and a budget holds for descendants without being copied.
+    /// What of it belongs to these groups. The model's options and what is said of clients go their own way, a limit of
+    /// model calls is for the run's own agent, and a budget holds for descendants without being copied.
     pub(crate) fn of_groups(&self, groups: &[RunConfigGroup]) -> Self {
         let mut taken = Self::default();
         for group in groups {
@@ -184,6 +192,10 @@ impl AgentRunConfig {
         properties.extend(over.properties.iter().map(|(name, value)| (name.clone(), value.clone())));
         Self {
             chat: self.chat.overlaid_with(&over.chat),
+            clients: match (self.clients, &over.clients) {
+                (Some(own), Some(over)) => Some(Box::new(own.overlaid_with(over))),
+                (own, over) => over.clone().or(own),
+            },
             max_iterations: over.max_iterations.or(self.max_iterations),
             approval: self.approval,
             permission_overrides,
@@ -205,6 +217,11 @@ impl AgentRunConfig {
     #[must_use]
     pub fn chat(&self) -> &ChatOptions {
         &self.chat
+    }
+
+    /// What this run says of the other clients.
+    pub(crate) fn clients(&self) -> Option<&ClientChoices> {
+        self.clients.as_deref()
     }
 
     /// The largest number of model calls in the turn, if this run says it.
@@ -293,11 +310,46 @@ impl AgentRunConfigPatch {
         !(over.permission_overrides.is_empty() && over.tool_filter.is_open() && over.budget.is_none())
     }
 
+    /// What it says about other clients.
+    pub(crate) fn clients(&self) -> Option<&ClientChoices> {
+        self.0.clients()
+    }
+
     /// Whether it says anything.
     pub(crate) fn is_empty(&self) -> bool {
         self.0 == AgentRunConfig::default()
     }
 }
+
+macro_rules! choices {
+    ($($field:ident: $family:ident, $client:ident, $config:ident, $words:literal,
+        $with:ident, $set:ident, $with_client:ident, $with_providers:ident;)*) => {
+        impl AgentRunConfig {
+            $(#[doc = concat!("The client for ", $words, ": what is said here wins over the agent's own configuration.")]
+            #[must_use]
+            pub fn $with(mut self, choice: $config) -> Self {
+                self.clients.get_or_insert_default().$field = Some(choice);
+                self
+            }
+
+            #[doc = concat!("What this run says of the client for ", $words, ".")]
+            #[must_use]
+            pub fn $field(&self) -> Option<&$config> {
+                self.clients()?.$field.as_ref()
+            }
+            )*
+        }
+
+        impl AgentRunConfigPatch {
+            $(#[doc = concat!("The client for ", $words, ": what is said here wins over what the child has otherwise.")]
+            pub fn $set(&mut self, choice: $config) {
+                self.0.clients.get_or_insert_default().$field = Some(choice);
+            }
+            )*
+        }
+    };
+}
+families!(choices);
 
 #[cfg(test)]
 mod tests {

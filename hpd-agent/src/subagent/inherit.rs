@@ -33,12 +33,17 @@ pub(crate) fn child_denials(
 
 /// Whether a child has its parent's model and the options that hold for it.
 pub(crate) fn inherits_chat(declared: &SubAgentRunConfig, child: &AgentConfig) -> bool {
-    match declared.clients().of(ClientFamily::Chat) {
+    let says_something = child.chat().is_some() || *declared.overrides().chat() != ChatOptions::default();
+    takes_over(declared.clients().of(ClientFamily::Chat), says_something)
+}
+
+/// Whether a child takes over what its parent has of a family of clients. `says_something`: the child's configuration or
+/// its declaration says anything of the family.
+pub(super) fn takes_over(how: ClientInheritance, says_something: bool) -> bool {
+    match how {
         ClientInheritance::InheritResolved => true,
         ClientInheritance::UseOwn => false,
-        ClientInheritance::FallbackToParent => {
-            child.chat().is_none() && *declared.overrides().chat() == ChatOptions::default()
-        }
+        ClientInheritance::FallbackToParent => !says_something,
     }
 }
 

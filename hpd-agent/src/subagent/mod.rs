@@ -3,6 +3,7 @@
 
 mod call;
 mod child;
+mod clients;
 mod inherit;
 mod result;
 mod task;
@@ -10,6 +11,7 @@ mod task;
 pub(crate) use self::{
     call::SubAgentCall,
     child::{ChildIdentity, availability_error},
+    clients::{Said, clients},
     inherit::{child_denials, child_run_config, inherited_options, inherits_chat},
     result::{completed, failed},
     task::forked_system,

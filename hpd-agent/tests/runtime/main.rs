@@ -12,6 +12,7 @@ mod approvals;
 mod budgets;
 mod build;
 mod cancellation;
+mod clients;
 mod continuing;
 mod contract;
 mod cycles;

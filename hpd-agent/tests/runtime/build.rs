@@ -384,3 +384,18 @@ async fn what_only_the_type_of_a_parameter_knows_is_said_as_of_a_function_made_a
         assert!(error.to_string().contains(part), "{part:?} is missing in: {error}");
     }
 }
+
+#[tokio::test]
+async fn a_specification_for_forks_is_refused_where_nothing_is_forked() {
+    for context in [SubAgentContextPolicy::Fresh, SubAgentContextPolicy::Isolated] {
+        let specification = CompactionSpecification::new(CompactionPoint::CurrentHead, CompactionStrategy::removal());
+        let child = SubAgent::from_config("a", AgentConfig::new("A"))
+            .with_description("A child.")
+            .with_context_policy(context)
+            .with_fork_compaction(ForkCompaction::Apply(specification));
+        let harness = DynamicHarness::new("build.apply").with_sub_agent("child", child);
+        let error = builder(&client()).with_dynamic_harness(harness).build().await.unwrap_err();
+        assert!(codes(&error).contains(&"excluded_policies"), "{error}");
+        assert!(error.to_string().contains("HPD0060: `fork_compaction` is for"), "{error}");
+    }
+}

@@ -387,12 +387,39 @@ async fn a_background_call_gets_a_receipt_and_starts_nothing_as_long_as_nothing_
     let agent = builder(&script).with_tool_harness::<Background>().build().await.unwrap();
     let result = agent.run("Go.").await.unwrap();
     let results = results(&agent, &result).await;
-    for result in &results[..2] {
+    let parent = result.thread();
+    for (result, name) in results[..2].iter().zip(["only", "choice"]) {
         assert!(result.output.is_error());
         let receipt: serde_json::Value = serde_json::from_str(result.output.text()).unwrap();
         assert_eq!(receipt["status"], "background_unavailable", "{receipt}");
         assert_eq!(receipt["sourceKind"], "SubAgent");
+        assert_eq!(receipt["name"], name);
+        let thread = (&receipt["sessionId"], &receipt["threadId"]);
+        assert_eq!(thread, (&json!(parent.session_id), &json!(parent.thread_id)));
+        assert!(receipt["message"].as_str().unwrap().contains("was not started"), "{receipt}");
     }
     assert_eq!(results[2].output.text(), "Done.");
     assert_eq!(children(&agent, result.thread()).await.len(), 1, "only the one that was waited for");
+}
+
+#[derive(Default)]
+struct Fixed;
+
+#[tool_harness(name = "delegation.fixed")]
+impl Fixed {
+    /// Needs nothing of its harness.
+    #[subagent(agent_id = "delegation.fixed", context = Fresh)]
+    fn fixed() -> AgentConfig {
+        AgentConfig::new("Fixed").with_system_instructions("You are fixed.")
+    }
+}
+
+#[tokio::test]
+async fn a_method_without_a_receiver_declares_a_child_too() {
+    let script = ScriptedChatClient::route()
+        .when_system_contains("You are fixed.", ["Here."])
+        .otherwise([Reply::tool_call("fixed", json!({"input": "x"})), Reply::text("done")]);
+    let agent = builder(&script).with_tool_harness::<Fixed>().build().await.unwrap();
+    let result = agent.run("go").await.unwrap();
+    assert_eq!(results(&agent, &result).await[0].output.text(), "Here.");
 }

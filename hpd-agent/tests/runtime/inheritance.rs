@@ -408,3 +408,53 @@ async fn a_filter_of_the_root_holds_for_the_root() {
     let names: Vec<_> = script.requests()[0].tools.iter().map(|tool| tool.name().to_string()).collect();
     assert_eq!(names, ["property"]);
 }
+
+#[tokio::test]
+async fn what_a_declaration_puts_into_the_maps_of_a_run_is_the_childs_alone() {
+    let declared = SubAgentRunConfig::inherit_all().override_with(|run| {
+        run.set_property("a", 2);
+        run.set_property("b", 2);
+        run.require_permission("property");
+    });
+    let look = |name: &str| Reply::tool_call("property", json!({ "name": name }));
+    let script = ScriptedChatClient::route()
+        .when(is_child, [look("a"), look("b"), Reply::text("child done")])
+        .otherwise([Reply::tool_call("child", json!({"input": "Go."})), look("a"), look("b"), Reply::text("done")]);
+    let asked = Arc::new(AtomicUsize::new(0));
+    let count = Arc::clone(&asked);
+    let permissions = Permissions::ask_with(move |_| {
+        count.fetch_add(1, Ordering::SeqCst);
+        std::future::ready(PermissionDecision::allow())
+    });
+    let agent = builder(&script)
+        .with_permissions(permissions)
+        .with_tool_harness::<Tools>()
+        .with_dynamic_harness(parent(declared, AgentConfig::new("Child")))
+        .build()
+        .await
+        .unwrap();
+    let run = AgentRunConfig::new().with_property("a", 1).with_permission_disabled("child");
+    let result = agent.run("Hi.").with_run_config(run).await.unwrap();
+    assert_eq!(child_results(&agent, &result).await, ["2", "2"]);
+    let told: Vec<_> = results(&agent, &result).await.iter().map(|result| result.output.text().to_owned()).collect();
+    assert_eq!(told[1..], ["1", "none"]);
+    assert_eq!(asked.load(Ordering::SeqCst), 2, "only the child's calls are asked about");
+}
+
+#[tokio::test]
+async fn another_model_in_a_declaration_is_the_childs_alone() {
+    let declared = SubAgentRunConfig::inherit().override_with(|run| {
+        run.set_model("childs");
+        run.set_temperature(0.1);
+    });
+    let script = script(&[]);
+    let harness = parent(declared, AgentConfig::new("Child"));
+    let agent = builder(&script).with_dynamic_harness(harness).build().await.unwrap();
+    let run = AgentRunConfig::new().with_model("parents").with_temperature(0.9);
+    agent.run("Hi.").with_run_config(run).await.unwrap();
+    let requests = script.requests();
+    let asked: Vec<_> =
+        requests.iter().map(|asked| (asked.options.model.as_deref(), asked.options.temperature)).collect();
+    let parents = (Some("parents"), Some(0.9));
+    assert_eq!(asked, [parents, (Some("childs"), Some(0.1)), parents]);
+}

@@ -10,7 +10,7 @@ use std::{
 
 use hpd_agent::{
     agent::{AgentBuilder, BuildError, BuildProblem},
-    chat::{BoxFuture, ChatRequest},
+    chat::{BoxFuture, ChatClient, ChatConfig, ChatProviderRegistry, ChatRequest},
     id::AgentId,
     prelude::*,
     store::{AgentQuery, AgentRecord, AgentStore, AgentStoreError, ExpectedVersion, memory::MemoryAgentStore},
@@ -408,4 +408,26 @@ async fn two_processes_that_record_at_once_agree_or_say_why_not() {
         assert_eq!(built.err().map(|error| codes(&error)[0]), expected);
         assert_eq!(store.versions(id("team.writer")).await.unwrap().len(), 1);
     }
+}
+
+#[tokio::test]
+async fn a_supplied_configuration_is_kept_and_recorded_as_it_was_declared() {
+    let config = AgentConfig::new("Child")
+        .with_system_instructions("Do it.")
+        .with_chat(ChatConfig::new("mine", "large"))
+        .with_max_iterations(7);
+    let child = SubAgent::from_config("kept.child", config.clone()).with_description("A child.");
+    let mut providers = ChatProviderRegistry::new();
+    providers.register("mine", |_: &ChatConfig| Ok(Arc::new(client()) as Arc<dyn ChatClient>));
+    let store = Arc::new(MemoryAgentStore::new());
+    let agent = builder(&client())
+        .with_chat_providers(providers)
+        .with_agent_store(Arc::clone(&store) as Arc<dyn AgentStore>)
+        .with_dynamic_harness(DynamicHarness::new("sources.kept").with_sub_agent("child", child))
+        .build()
+        .await
+        .unwrap();
+    assert_eq!(agent.definitions()[1].config, config);
+    let stored = record(&*store, "kept.child").await.definition;
+    assert_eq!(serde_json::from_str::<AgentConfig>(&stored).unwrap(), config);
 }

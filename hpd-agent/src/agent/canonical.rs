@@ -9,7 +9,8 @@ use serde_json::Value;
 /// The text of plain data with names as keys, which can always be written.
 pub(super) fn text(value: &impl Serialize) -> String {
     let value = serde_json::to_value(value).unwrap_or_default();
-    let mut text = String::new();
+    // Room for a small definition: there are thousands of those.
+    let mut text = String::with_capacity(256);
     write(&value, &mut text);
     text
 }
